@@ -1,0 +1,1 @@
+"""Entry points: parse options, call the library, print, return an exit code."""

@@ -1,0 +1,163 @@
+"""What a run leaves behind, as records: the tables of run.sqlite and what the report reads."""
+
+import msgspec
+
+from rigwise.records.finding import CheckReport
+
+
+class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the comparison. None means not measured; `not_run` says why."""
+
+    name: str
+    """`cpu one batch`, `cuda one batch`, `fp32`, `bf16`, ..."""
+    device: str
+    precision: str
+    batch_size: int
+    image_size: int
+    steps: int
+    """Optimiser steps that ran to the end."""
+    not_run: str | None = None
+    """Why this trial did not run, in words; None when it did."""
+    step_mean_seconds: float | None = None
+    step_p95_seconds: float | None = None
+    images_per_second: float | None = None
+    data_wait_ratio: float | None = None
+    """Share of the step spent waiting for the loader, 0 to 1."""
+    peak_allocated_bytes: int | None = None
+    peak_reserved_bytes: int | None = None
+    memory_total_bytes: int | None = None
+    gpu_utilization_ratio: float | None = None
+    temperature_celsius: float | None = None
+    power_draw_watts: float | None = None
+    val_correct: int | None = None
+    val_total: int | None = None
+    note: str = ""
+    """`forward and backward agree within 1e-3`, or an out-of-memory account."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One optimiser step. Times are seconds; `at` is seconds since the run began."""
+
+    trial: str
+    step: int
+    at: float
+    step_seconds: float
+    data_seconds: float
+    loss: float
+
+
+class Validation(msgspec.Struct, frozen=True, kw_only=True):
+    """Accuracy on the validation split after a number of steps."""
+
+    trial: str
+    step: int
+    at: float
+    loss: float
+    correct: int
+    total: int
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """One telemetry value. Metric names and units are rows of knowledge/metrics.csv."""
+
+    at: float
+    """Seconds since the run began."""
+    metric: str
+    target: str
+    """GPU UUID, `cpu3`, `host` or `process`."""
+    value: float
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened at one moment: out of memory, a skipped image, validation."""
+
+    at: float
+    kind: str
+    text: str
+
+
+class Prediction(msgspec.Struct, frozen=True, kw_only=True):
+    """One picture, what it is labelled and what the model said."""
+
+    path: str
+    """Relative to DATA, printable."""
+    truth: str
+    predicted: str
+    probability: float
+    """Of the predicted class."""
+    truth_probability: float
+    loss: float
+    thumbnail: str
+    """data: URI of a small JPEG."""
+
+
+class BadPicture(msgspec.Struct, frozen=True, kw_only=True):
+    """A file under DATA that is not a usable picture, and why."""
+
+    path: str
+    """Relative to DATA, printable."""
+    reason: str
+
+
+class PictureSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What DATA holds and how it was split."""
+
+    root: str
+    classes: tuple[str, ...]
+    counts: dict[str, dict[str, int]]
+    """split -> class -> number of pictures."""
+    split_rule: str
+    """How the split was made, in words."""
+    bad: tuple[BadPicture, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Imbalance, duplicates across splits, and other things to know before trusting the accuracy."""
+
+
+class Confusion(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of truth (row) against prediction (column), for one split and trial."""
+
+    trial: str
+    split: str
+    classes: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
+    """Which trial to take, why, and one next command."""
+
+    trial: str | None
+    because: str
+    next_step: str
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a report shows of one run; read back from the run folder, also after a kill -9."""
+
+    name: str
+    folder: str
+    started_at: str
+    """UTC, ISO 8601."""
+    finished: bool
+    """False when the run was interrupted: the report says so first."""
+    rigwise_version: str
+    rig_lines: tuple[str, ...]
+    """The rig in at most four lines."""
+    check: CheckReport | None
+    pictures: PictureSummary | None
+    model: str
+    weights: str
+    """Which pretrained weights were used, in words; never silently random."""
+    recipe_toml: str
+    trials: tuple[TrialResult, ...] = ()
+    steps: tuple[Step, ...] = ()
+    validations: tuple[Validation, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    events: tuple[Event, ...] = ()
+    predictions: tuple[Prediction, ...] = ()
+    """The first 40, worst first."""
+    confusion: Confusion | None = None
+    recommendation: Recommendation | None = None
+    repeat_command: str = ""
+    """What repeats this run tomorrow."""
+    repeat_note: str = ""
+    """For a repeat: how it compares with the run it repeats, in words."""

@@ -1,0 +1,1 @@
+"""Records in; text, JSON or HTML out. Pure functions."""

@@ -1,0 +1,1 @@
+"""The only code that touches the machine: live, recorded and pasted sources of raw evidence."""

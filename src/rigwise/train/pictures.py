@@ -1,0 +1,31 @@
+"""The pictures of a run: which files, which class, which split."""
+
+from pathlib import Path
+
+import msgspec
+
+from rigwise.records.run import PictureSummary
+
+SPLITS = ("train", "val", "test")
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """One usable picture."""
+
+    path: str
+    """Relative to the root, as the file system names it (surrogateescape for odd encodings)."""
+    label: int
+    """Index into `PictureSet.classes`."""
+    sha256: str
+    """Of the file's bytes; a repeat notices a change by it."""
+
+
+class PictureSet(msgspec.Struct, frozen=True, kw_only=True):
+    """All usable pictures of DATA, split; `summary` is what people and reports read."""
+
+    root: Path
+    classes: tuple[str, ...]
+    train: tuple[Picture, ...]
+    val: tuple[Picture, ...]
+    test: tuple[Picture, ...]
+    summary: PictureSummary
