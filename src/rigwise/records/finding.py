@@ -9,6 +9,8 @@ from rigwise.records.evidence import Quote, Status
 from rigwise.records.reading import Reading
 
 CHECK_SCHEMA = "rigwise.check/1"
+RIG = "rig"
+"""The target of a finding about the whole machine."""
 
 
 class Verdict(StrEnum):
@@ -45,6 +47,8 @@ class Problem(msgspec.Struct, frozen=True):
     """Replaces the catalogue's next steps where the readings allow a more exact command."""
     severity: Severity | None = None
     """Replaces the catalogue's severity where the readings say how bad it is."""
+    target: str = ""
+    """The GPU it is about, where a check of the whole rig found it; "" for the rig itself."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +65,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     absence: Status | None = None
     """For `unknown`: why the value was missing."""
     symptom_of: str | None = None
-    """The check id of the first cause this follows from."""
+    """The check id of the first cause this follows from, be it a problem or that it could not be told."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

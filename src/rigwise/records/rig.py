@@ -4,7 +4,11 @@ from typing import Any
 
 import msgspec
 
+from rigwise.records.evidence import Quote, Status
 from rigwise.records.reading import Reading
+
+NOT_ASKED: Reading[Any] = Reading("", None, Status.NOT_RECORDED, Quote("", ""))
+"""For values that only some ways of reading a rig know about."""
 
 
 class GpuProcess(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +56,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     performance_state: Reading[int]
     mig_enabled: Reading[bool]
     processes: Reading[tuple[GpuProcess, ...]]
+    driver_model: Reading[str] = NOT_ASKED
+    """`WDDM` or `TCC` on Windows; absent on Linux."""
 
     @property
     def label(self) -> str:
@@ -143,3 +149,16 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
     kernel_log: Reading[tuple[str, ...]]
     hung: tuple[Reading[Any], ...]
     """Questions that did not answer within their time limit."""
+    wsl_device: Reading[str] = NOT_ASKED
+    """What /dev/dxg, the GPU device of WSL2, is to this user."""
+    collected_on: str = ""
+    """UTC date of the evidence, ISO 8601; "" when unknown. Checks must not look at the clock."""
+
+    def lists_gpus(self) -> bool:
+        """Whether the driver lists at least one GPU; a driver that answers with a failure lists none.
+
+        Raises:
+            AbsentReading: nobody asked the driver, or it never answered.
+        """
+        unanswered = self.num_gpus.status in (Status.NOT_RECORDED, Status.TIMED_OUT)
+        return self.num_gpus.need() > 0 if self.num_gpus.present or unanswered else False

@@ -161,3 +161,5 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What repeats this run tomorrow."""
     repeat_note: str = ""
     """For a repeat: how it compares with the run it repeats, in words."""
+    repeat_equal: bool | None = None
+    """For a repeat: whether it was one, bit for bit; None on a GPU, where that is not promised."""

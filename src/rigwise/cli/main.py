@@ -1,0 +1,80 @@
+"""The `rigwise` command: names the commands, and is the one place that turns errors into words and exit codes."""
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from rigwise import __version__
+from rigwise.cli import check, demo, overview, report, smoke, train
+from rigwise.cli.console import on_screen, show_error
+from rigwise.errors import ExitCode, RigwiseError
+from rigwise.speech import say
+
+DEBUG_VARIABLE = "RIGWISE_DEBUG"
+"""Environment variable: any value shows tracebacks; `--debug` sets it."""
+
+app = typer.Typer(
+    name="rigwise",
+    help=say("Makes an NVIDIA machine for AI one you can trust."),
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def answering(command: Callable[..., ExitCode]) -> Callable[..., None]:
+    """The command with its result as exit code, and its errors as words on standard error."""
+
+    @functools.wraps(command)
+    def answered(*args: Any, **options: Any) -> None:
+        try:
+            code = command(*args, **options)
+        except RigwiseError as error:
+            if os.environ.get(DEBUG_VARIABLE):
+                raise
+            show_error(error)
+            code = error.exit_code
+        except KeyboardInterrupt:
+            on_screen().print(say("interrupted"))
+            code = ExitCode.INTERRUPTED
+        except BrokenPipeError:
+            # The reader (such as `head`) has seen enough; Python must not complain again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = ExitCode.GO
+        raise typer.Exit(int(code))
+
+    return answered
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help=say("Print the version and exit."))] = False,
+    debug: Annotated[bool, typer.Option("--debug", help=say("Show tracebacks."))] = False,
+) -> None:
+    """Without a command: the rig in four lines, the decision, the next command."""
+    if debug:
+        os.environ[DEBUG_VARIABLE] = "1"
+    if version:
+        typer.echo(f"rigwise {__version__}")
+    elif context.invoked_subcommand is None:
+        answering(overview.overview)()
+
+
+app.command("check", help=say("What is wrong with this machine, and what to do."))(answering(check.check))
+app.command("smoke", help=say("One batch on the CPU, then on the GPU: the first broken link."))(answering(smoke.smoke))
+app.command("train", help=say("The guided experiment on your pictures."))(answering(train.train))
+app.command("report", help=say("Make the page of a run again, also of an interrupted one."))(answering(report.report))
+app.command("demo", help=say("The guided experiment on embedded pictures."))(answering(demo.demo))
+
+
+def main() -> None:
+    """Entry point of the `rigwise` command."""
+    # `kill` ends a run as Ctrl-C does: children stopped, temporary files removed, records closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    app()

@@ -1,0 +1,19 @@
+"""`rigwise` alone: the rig in four lines, the decision, the next command."""
+
+from rigwise.cli.check import exit_code
+from rigwise.cli.console import on_paper
+from rigwise.errors import ExitCode
+
+
+def overview() -> ExitCode:
+    """One screen."""
+    from rigwise.engine import diagnose
+    from rigwise.probes.rig import read_rig
+    from rigwise.report.overview_text import overview_text
+    from rigwise.report.rig_text import rig_lines
+    from rigwise.sources.live import LiveSource
+
+    rig = read_rig(LiveSource())
+    report = diagnose(rig)
+    on_paper().print(overview_text(report, rig_lines(rig)))
+    return exit_code(report)

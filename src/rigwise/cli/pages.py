@@ -1,0 +1,23 @@
+"""Makes report.html of a run folder."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rigwise.records.run import RunRecord
+
+
+def make_page(run_folder: Path) -> "RunRecord":
+    """Write report.html beside the run's records; returns the run as it was read back.
+
+    Raises:
+        BadInput: it is not a run folder, or it is damaged.
+        CannotWrite: the page cannot be written.
+    """
+    from rigwise.report.html import render_report
+    from rigwise.telemetry.reading import load_run
+    from rigwise.telemetry.run_folder import RunFolder, write_text
+
+    run = load_run(run_folder)
+    write_text(RunFolder(run_folder).report, render_report(run))
+    return run

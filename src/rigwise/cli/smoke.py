@@ -1,0 +1,60 @@
+"""`rigwise smoke`: the same single batch on the CPU, then on the GPU; the first broken link, in words."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rigwise.cli.console import ScreenProgress, on_paper
+from rigwise.cli.extras import need_extra
+from rigwise.cli.options import AsJson
+from rigwise.errors import ExitCode
+from rigwise.speech import say
+
+if TYPE_CHECKING:
+    from rigwise.records.smoke import SmokeReport
+
+BATCH_SIZE = 8
+IMAGE_SIZE = 224
+SEED = 0
+
+
+def smoke(
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = "",
+    json: AsJson = False,
+) -> ExitCode:
+    """Prove one batch, link by link."""
+    need_extra("train", "torch")
+    from rigwise.report.json_text import smoke_json
+    from rigwise.report.smoke_text import smoke_text
+
+    with ScreenProgress() as progress:
+        progress.begin(say("one batch on each device"), None)
+        report = _prove(model)
+    if json:
+        typer.echo(smoke_json(report))
+    else:
+        on_paper().print(smoke_text(report))
+    return ExitCode.GO if report.first_broken is None else ExitCode.PROBLEM
+
+
+def _prove(model: str) -> "SmokeReport":
+    import torch
+
+    from rigwise.engine import diagnose
+    from rigwise.probes.rig import read_rig
+    from rigwise.sources.live import LiveSource
+    from rigwise.train.conditions import why_no_gpu
+    from rigwise.train.device import first_gpu
+    from rigwise.train.model import build_model
+    from rigwise.train.normalise import Normalise
+    from rigwise.train.recipe_sections import ModelSection
+    from rigwise.train.smoke import smoke as prove
+
+    built = build_model(model or ModelSection().name, num_classes=5, seed=SEED)
+    chance = torch.Generator().manual_seed(SEED)
+    images = torch.randint(0, 256, (BATCH_SIZE, 3, IMAGE_SIZE, IMAGE_SIZE), generator=chance, dtype=torch.uint8)
+    labels = torch.randint(0, 5, (BATCH_SIZE,), generator=chance)
+    gpu = first_gpu()
+    why = "" if gpu else why_no_gpu(diagnose(read_rig(LiveSource())))
+    report, _, _ = prove(built.model, Normalise(built.mean, built.std), images, labels, gpu, why)
+    return report

@@ -1,0 +1,125 @@
+"""`rigwise train`: the guided experiment on a folder of pictures, or an earlier run again."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rigwise.cli.console import ScreenProgress, on_paper, on_screen
+from rigwise.cli.extras import need_extra
+from rigwise.cli.options import AsJson
+from rigwise.cli.pages import make_page
+from rigwise.errors import BadInput, ExitCode
+from rigwise.speech import say
+
+if TYPE_CHECKING:
+    from rigwise.telemetry.sampler import Sampler
+    from rigwise.telemetry.writer import RunWriter
+    from rigwise.train.guided import Request, RigNote
+    from rigwise.train.recipe_sections import Recipe
+
+
+def train(
+    folder: Annotated[Path | None, typer.Argument(metavar="DATA", help=say("Folder of class folders."))] = None,
+    recipe: Annotated[Path | None, typer.Option("--recipe", metavar="FILE", help=say("A recipe.toml."))] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,
+    earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
+    json: AsJson = False,
+) -> ExitCode:
+    """Run, compare, leave a page and a recipe."""
+    need_extra("train", "torch")
+    request = _request(folder, recipe, out, model, earlier)
+    return run_and_show(request, json=json)
+
+
+def run_and_show(request: "Request", *, json: bool) -> ExitCode:
+    """Run the experiment and print the comparison; an interrupted run still gets its page."""
+    from rigwise.train.guided import Surroundings, run_guided
+
+    started: list[Path] = []
+    with ScreenProgress() as progress:
+        try:
+            surroundings = Surroundings(note_rig=_note_rig, sample=_sample, started=started.append)
+            run_folder = run_guided(request, surroundings, progress)
+        except KeyboardInterrupt:
+            for interrupted in started:
+                make_page(interrupted)
+                on_screen().print(say("interrupted; what was measured is in {page}", page=interrupted / "report.html"))
+            raise
+    return show_run(run_folder, json=json)
+
+
+def show_run(run_folder: Path, *, json: bool) -> ExitCode:
+    """Make the page, print the comparison, and say whether a repeat was one."""
+    from rigwise.report.json_text import train_json
+    from rigwise.report.run_text import run_text
+
+    run = make_page(run_folder)
+    if json:
+        typer.echo(train_json(run))
+    else:
+        on_paper().print(run_text(run, page=str(run_folder / "report.html")))
+    return ExitCode.PROBLEM if run.repeat_equal is False or run.recommendation is None else ExitCode.GO
+
+
+def _request(
+    folder: Path | None, recipe: Path | None, out: Path | None, model: str | None, earlier: Path | None
+) -> "Request":
+    from rigwise.train.guided import Request
+    from rigwise.train.recipe import read_recipe
+    from rigwise.train.recipe_sections import Recipe
+    from rigwise.train.repeat import read_earlier
+
+    if earlier is not None:
+        _refuse_with_from(recipe=recipe, model=model)
+        before = read_earlier(earlier)
+        return Request(root=folder or before.ledger.root, recipe=before.recipe, out=out, earlier=before)
+    if folder is None:
+        raise BadInput(
+            say("DATA is missing"),
+            say("train needs a folder with one folder of pictures per class, or a run to repeat"),
+            say("rigwise train DATA, or rigwise train --from RUN, or try the embedded pictures: rigwise demo"),
+        )
+    chosen = read_recipe(recipe) if recipe else Recipe()
+    return Request(root=folder, recipe=_with_model(chosen, model), out=out)
+
+
+def _refuse_with_from(**options: object) -> None:
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if given:
+        raise BadInput(
+            say("--from cannot be combined with {options}", options=", ".join(given)),
+            say("a repeat uses the recipe of the run it repeats, or it is not a repeat"),
+            say("leave out {options}, or give DATA and --recipe RUN/recipe.toml", options=", ".join(given)),
+        )
+
+
+def _with_model(recipe: "Recipe", model: str | None) -> "Recipe":
+    import msgspec
+
+    if model is None:
+        return recipe
+    return msgspec.structs.replace(recipe, model=msgspec.structs.replace(recipe.model, name=model))
+
+
+def _note_rig(evidence: Path) -> "RigNote":
+    """E1: the check report and the rig in four lines; the evidence goes into the run folder, masked."""
+    from rigwise.engine import diagnose
+    from rigwise.probes.rig import read_rig
+    from rigwise.report.rig_text import rig_lines
+    from rigwise.sources.live import LiveSource
+    from rigwise.sources.recorder import Recorder
+    from rigwise.train.guided import RigNote
+
+    recorder = Recorder(LiveSource())
+    rig = read_rig(recorder)
+    recorder.write(evidence)
+    return RigNote(report=diagnose(rig), lines=rig_lines(rig))
+
+
+def _sample(writer: "RunWriter") -> "Sampler":
+    from rigwise.sources.live import LiveSource
+    from rigwise.telemetry.sampler import Sampler
+
+    return Sampler(LiveSource(), writer)

@@ -1,0 +1,94 @@
+"""From findings to one decision: the first cause leads, what follows from it is folded under it."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from rigwise.knowledge.check_catalogue import check_catalogue
+from rigwise.records.finding import RIG, Action, CheckReport, Decision, Finding, Severity, Verdict
+from rigwise.speech import say
+
+SEVERITIES = tuple(Severity)
+"""Mildest first, as Severity lists them."""
+
+
+def decide(findings: Sequence[Finding]) -> CheckReport:
+    """The decision, and the findings in the order they are to be read: causes with their symptoms, unknown, ok."""
+    problems = [finding for finding in findings if finding.verdict is Verdict.PROBLEM]
+    explained = [_explained(finding, problems) for finding in findings]
+    ordered = tuple(_in_reading_order(explained))
+    return CheckReport(decision=_decision(ordered), findings=ordered)
+
+
+def _explained(finding: Finding, problems: Sequence[Finding]) -> Finding:
+    """The finding with the first cause it follows from, if any; what is fine needs no explanation."""
+    if finding.verdict is Verdict.OK:
+        return finding
+    cause = _first_cause(finding, problems)
+    return msgspec.structs.replace(finding, symptom_of=None if cause is finding else cause.check)
+
+
+def _first_cause(finding: Finding, problems: Sequence[Finding]) -> Finding:
+    """The problem at the root of this one; itself when nothing explains it."""
+    follows = check_catalogue()[finding.check].follows
+    for cause in problems:
+        if cause.check in follows and _concerns(cause, finding):
+            return _first_cause(cause, problems)
+    return finding
+
+
+def _concerns(cause: Finding, symptom: Finding) -> bool:
+    """A problem of one GPU explains nothing on another GPU."""
+    return RIG in (cause.target, symptom.target) or cause.target == symptom.target
+
+
+def _in_reading_order(findings: Sequence[Finding]) -> Iterable[Finding]:
+    problems = [finding for finding in findings if finding.verdict is Verdict.PROBLEM]
+    symptoms = {cause.check: [one for one in problems if one.symptom_of == cause.check] for cause in problems}
+    causes = [finding for finding in problems if finding.symptom_of is None]
+
+    def gravity(cause: Finding) -> int:
+        return max(SEVERITIES.index(finding.severity) for finding in (cause, *symptoms[cause.check]))
+
+    for cause in sorted(causes, key=gravity, reverse=True):
+        yield cause
+        yield from symptoms.pop(cause.check, ())
+    yield from (finding for finding in findings if finding.verdict is Verdict.UNKNOWN)
+    yield from (finding for finding in findings if finding.verdict is Verdict.OK)
+
+
+def _decision(ordered: Sequence[Finding]) -> Decision:
+    severities = {finding.severity for finding in ordered if finding.verdict is Verdict.PROBLEM}
+    if Severity.SERIOUS in severities:
+        return _because_of(Action.STOP, ordered[0])
+    if Severity.WARNING in severities:
+        return _because_of(Action.GO_WITH_CARE, ordered[0])
+    missing = _missing(ordered)
+    if missing is not None:
+        because = say("{title}? {why}", title=missing.title, why=missing.because)
+        return Decision(action=Action.CANNOT_TELL, because=because, next_steps=missing.next_steps)
+    return Decision(action=Action.GO, because=_all_clear(ordered), next_steps=("rigwise smoke",))
+
+
+def _because_of(action: Action, cause: Finding) -> Decision:
+    headline = cause.title if cause.target == RIG else f"{cause.target}: {cause.title}"
+    return Decision(action=action, because=headline, next_steps=cause.next_steps)
+
+
+def _missing(ordered: Sequence[Finding]) -> Finding | None:
+    """The unknown without which nothing can be decided."""
+    unknown = [finding for finding in ordered if finding.verdict is Verdict.UNKNOWN]
+    catalogue = check_catalogue()
+    essential = [finding for finding in unknown if catalogue[finding.check].essential]
+    if len(unknown) == len(ordered):
+        essential += unknown
+    return essential[0] if essential else None
+
+
+def _all_clear(ordered: Sequence[Finding]) -> str:
+    num_unknown = sum(finding.verdict is Verdict.UNKNOWN for finding in ordered)
+    num_notes = sum(finding.verdict is Verdict.PROBLEM for finding in ordered)
+    told = len(ordered) - num_unknown
+    if num_notes:
+        return say("no problem in {told} answers, {notes} worth a note", told=told, notes=num_notes)
+    return say("no problem in {told} answers", told=told)

@@ -1,0 +1,155 @@
+"""Runs the checks of the catalogue over a rig. Must not know any check by name."""
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from rigwise.decide import decide
+from rigwise.errors import BadInput
+from rigwise.knowledge.check_catalogue import CheckRow, check_catalogue
+from rigwise.probes.rig import read_rig
+from rigwise.records.evidence import Quote, Status
+from rigwise.records.finding import RIG, CheckReport, Finding, Problem, Verdict
+from rigwise.records.reading import AbsentReading, Reading, watch_readings
+from rigwise.records.rig import Rig
+from rigwise.sources.source import Source
+from rigwise.speech import say
+
+Examination = Callable[[], Iterable[Problem]]
+
+
+def diagnose(source: Source, *, python: str | None = None, only: Sequence[str] = ()) -> CheckReport:
+    """The decision about the machine behind `source`, with every finding. `only` names the checks to run."""
+    selected = chosen_checks(only)
+    return decide(run_checks(read_rig(source, python=python), selected))
+
+
+def run_checks(rig: Rig, only: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """What every check says of every target, most trusted check first."""
+    catalogue = check_catalogue()
+    return tuple(
+        finding
+        for check in chosen_checks(only)
+        for target, examine in _examinations(check, rig)
+        for finding in _findings(check, catalogue[check], target, examine)
+    )
+
+
+def chosen_checks(only: Sequence[str]) -> tuple[str, ...]:
+    """The ids to run, in the catalogue's order; all of them when none are named.
+
+    Raises:
+        BadInput: a name that is no check.
+    """
+    catalogue = check_catalogue()
+    for name in only:
+        if name not in catalogue:
+            near = difflib.get_close_matches(name, catalogue, n=1)
+            raise BadInput(
+                say("there is no check named {name}", name=name),
+                say("did you mean {near}?", near=near[0]) if near else say("no check has a similar name"),
+                say("see all of them: rigwise check --all"),
+            )
+    return tuple(check for check in catalogue if not only or check in only)
+
+
+def _examinations(check: str, rig: Rig) -> Iterator[tuple[str, Examination]]:
+    """Every target of a check with the call that examines it."""
+    module = importlib.import_module(f"rigwise.checks.{check}")
+    if hasattr(module, "check_rig"):
+        yield RIG, lambda: module.check_rig(rig)
+        return
+    if not rig.gpus:
+        yield RIG, lambda: _no_gpu(rig)
+    for gpu in rig.gpus:
+        yield gpu.label, lambda gpu=gpu: module.check_gpu(gpu, rig) if gpu.reachable.need() else ()
+
+
+def _no_gpu(rig: Rig) -> Iterable[Problem]:
+    """A check of a GPU cannot tell anything of a rig that shows none."""
+    rig.num_gpus.need()
+    raise AbsentReading(Reading("GPU", None, Status.NOT_FOUND, rig.num_gpus.quote))
+
+
+def _findings(check: str, row: CheckRow, target: str, examine: Examination) -> list[Finding]:
+    """The problems of one target; where there is none, that it is fine or why that cannot be told."""
+    problems: list[Problem] = []
+    with watch_readings() as needed:
+        try:
+            problems.extend(examine())
+        except AbsentReading as absence:
+            if not problems:
+                return [_unknown(check, row, target, absence.reading)]
+    return [_problem(check, row, target, problem) for problem in problems] or [_ok(check, row, target, needed)]
+
+
+def _problem(check: str, row: CheckRow, target: str, problem: Problem) -> Finding:
+    return Finding(
+        check=check,
+        target=problem.target or target,
+        title=row.title,
+        verdict=Verdict.PROBLEM,
+        severity=problem.severity or row.severity,
+        because=problem.because,
+        evidence=_quotes(problem.readings),
+        next_steps=(row.action, *(problem.next_steps or row.next_steps)),
+    )
+
+
+def _ok(check: str, row: CheckRow, target: str, needed: Sequence[Reading[Any]]) -> Finding:
+    names = ", ".join(dict.fromkeys(reading.name for reading in needed))
+    return Finding(
+        check=check,
+        target=target,
+        title=row.title,
+        verdict=Verdict.OK,
+        severity=row.severity,
+        because=say("no sign of it in: {names}", names=names),
+        evidence=_quotes(needed),
+        next_steps=(),
+    )
+
+
+def _unknown(check: str, row: CheckRow, target: str, missing: Reading[Any]) -> Finding:
+    because, next_steps = _absence(check, missing)
+    return Finding(
+        check=check,
+        target=target,
+        title=row.title,
+        verdict=Verdict.UNKNOWN,
+        severity=row.severity,
+        because=because,
+        evidence=_quotes((missing,)),
+        next_steps=next_steps,
+        absence=missing.status,
+    )
+
+
+def _quotes(readings: Iterable[Reading[Any]]) -> tuple[Quote, ...]:
+    """Each piece of evidence once, in the order it was needed."""
+    return tuple(dict.fromkeys(reading.quote for reading in readings if reading.quote.source))
+
+
+def _absence(check: str, missing: Reading[Any]) -> tuple[str, tuple[str, ...]]:
+    """Why a value is missing, in words, and what would make it known."""
+    name = missing.name
+    match missing.status:
+        case Status.NOT_RECORDED:
+            on_machine = say("ask the machine itself: rigwise check --only {check}", check=check)
+            return say("the evidence does not hold: {name}", name=name), (on_machine,)
+        case Status.NOT_PERMITTED:
+            as_root = say("ask as root: sudo rigwise check --only {check}", check=check)
+            return say("this user may not read: {name}", name=name), (as_root,)
+        case Status.NOT_SUPPORTED:
+            return say("cannot be measured here: {name}", name=name), ()
+        case Status.NOT_FOUND:
+            return say("not found: {name}", name=name), ()
+        case Status.TIMED_OUT:
+            return say("no answer in time: {name}", name=name), (say("rigwise check --only probe_hung"),)
+        case Status.LOST:
+            return say("the GPU no longer answers: {name}", name=name), (say("rigwise check --only gpu_lost"),)
+        case Status.UNREADABLE:
+            return say("the answer cannot be understood: {name}", name=name), ()
+        case _:
+            return say("the question failed: {name}", name=name), ()

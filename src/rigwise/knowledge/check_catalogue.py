@@ -1,0 +1,46 @@
+"""The catalogue of checks: what people read about each, and how checks hang together. Validated once."""
+
+import datetime
+import tomllib
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from rigwise.records.finding import Severity
+
+
+class CheckRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One check of checks.toml; the order of the file is the order of trust."""
+
+    title: str
+    """The fault, as a headline."""
+    severity: Severity
+    action: str
+    """What to do about it, in one sentence."""
+    next_steps: tuple[str, ...]
+    """Commands to run next, shown and never run."""
+    sources: tuple[str, ...]
+    """Where the rule comes from."""
+    checked_on: datetime.date
+    """When the sources were last read."""
+    follows: tuple[str, ...] = ()
+    """Checks that explain this one: when one of them finds a problem too, this is its symptom."""
+    essential: bool = False
+    """Without this one nothing can be decided."""
+
+
+@cache
+def check_catalogue() -> dict[str, CheckRow]:
+    """Every check by id, most trusted first.
+
+    Raises:
+        ValueError: the catalogue itself is wrong.
+    """
+    text = resources.files("rigwise.knowledge").joinpath("checks.toml").read_text(encoding="utf-8")
+    catalogue = msgspec.convert(tomllib.loads(text), dict[str, CheckRow])
+    for check, row in catalogue.items():
+        strangers = set(row.follows) - set(catalogue)
+        if strangers or check in row.follows:
+            raise ValueError(f"checks.toml: {check} follows {', '.join(sorted(strangers)) or 'itself'}")
+    return catalogue

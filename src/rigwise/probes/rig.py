@@ -1,0 +1,120 @@
+"""Everything a source knows about a machine, as one `Rig`. Works with every answer absent."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from rigwise.probes import gpus_from_nvml as nvml
+from rigwise.probes.driver import read_device_node, read_kernel_driver_version
+from rigwise.probes.gpus_from_xml import SmiLog, read_smi_log
+from rigwise.probes.host import read_host
+from rigwise.probes.interpreter import read_interpreter
+from rigwise.probes.kernel_log import read_kernel_log
+from rigwise.probes.pci import read_pci_gpus
+from rigwise.probes.processes import name_processes
+from rigwise.records.evidence import Evidence, Status
+from rigwise.records.reading import Reading, absent
+from rigwise.records.rig import Gpu, Rig
+from rigwise.sources.source import Source
+
+
+class DriverAnswers(NamedTuple):
+    """What the driver says of itself and its GPUs, whoever was asked."""
+
+    nvml: Reading[str]
+    num_gpus: Reading[int]
+    gpus: tuple[Gpu, ...]
+    driver_version: Reading[str]
+    cuda_driver_version: Reading[tuple[int, int]]
+
+
+def read_rig(source: Source, *, python: str | None = None) -> Rig:
+    """The machine at this moment. `python` is the interpreter whose frameworks are asked."""
+    asked = AskedSource(source)
+    with ThreadPoolExecutor(1, "framework-probe") as pool:
+        interpreter = pool.submit(read_interpreter, asked, python)
+        log = None if _answers_nvml(asked) else read_smi_log(asked)
+        driver = _from_nvml(asked) if log is None else _from_smi(asked, log)
+        return Rig(
+            **driver._asdict(),
+            kernel_driver_version=read_kernel_driver_version(asked),
+            pci_gpus=read_pci_gpus(asked),
+            device_nodes=read_device_node(asked),
+            wsl_device=read_device_node(asked, "/dev/dxg"),
+            host=read_host(asked),
+            interpreter=interpreter.result(),
+            kernel_log=read_kernel_log(asked),
+            hung=asked.hung(),
+            collected_on=asked.collected_on() or (log.taken_on() if log else ""),
+        )
+
+
+def _answers_nvml(source: Source) -> bool:
+    """Whether the source knows what NVML says, if only that it failed."""
+    return any(source.nvml(key).status is not Status.NOT_RECORDED for key in ("Init", "DeviceGetCount"))
+
+
+def _from_nvml(source: Source) -> DriverAnswers:
+    num_gpus = nvml.read_num_gpus(source)
+    return DriverAnswers(
+        nvml=nvml.read_nvml_version(source),
+        num_gpus=num_gpus,
+        gpus=name_processes(source, nvml.read_gpus(source, num_gpus)),
+        driver_version=nvml.read_driver_version(source),
+        cuda_driver_version=nvml.read_cuda_driver_version(source),
+    )
+
+
+def _from_smi(source: Source, log: SmiLog) -> DriverAnswers:
+    """nvidia-smi does not print NVML's version, but its failure is NVML's."""
+    failed = log.evidence.status is not Status.OK
+    return DriverAnswers(
+        nvml=absent("NVML version", log.evidence, None if failed else Status.NOT_RECORDED),
+        num_gpus=log.num_gpus(),
+        gpus=name_processes(source, log.gpus()),
+        driver_version=log.driver_version(),
+        cuda_driver_version=log.cuda_driver_version(),
+    )
+
+
+class AskedSource:
+    """A source that remembers which questions hung, and when it was asked."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._answers: list[Evidence] = []
+
+    @property
+    def name(self) -> str:
+        """The source's own name."""
+        return self._source.name
+
+    def nvml(self, name: str, gpu: int | None = None) -> Evidence:
+        """The source's answer."""
+        return self._kept(self._source.nvml(name, gpu))
+
+    def command(self, argv: Sequence[str], *, key: str | None = None, timeout_seconds: float = 10.0) -> Evidence:
+        """The source's answer."""
+        return self._kept(self._source.command(argv, key=key, timeout_seconds=timeout_seconds))
+
+    def file(self, path: str) -> Evidence:
+        """The source's answer."""
+        return self._kept(self._source.file(path))
+
+    def kernel_log(self) -> Evidence:
+        """The source's answer."""
+        return self._kept(self._source.kernel_log())
+
+    def hung(self) -> tuple[Reading[Any], ...]:
+        """One reading for each question that did not answer in time; of NVML only the first, the rest wait for it."""
+        late = [answer for answer in self._answers if answer.status is Status.TIMED_OUT]
+        calls = [answer for answer in late if answer.source == "nvml"]
+        return tuple(absent(answer.key, answer) for answer in late if answer not in calls[1:])
+
+    def collected_on(self) -> str:
+        """The UTC date of the evidence, ISO 8601; "" where no answer has one."""
+        return max((answer.collected_at[:10] for answer in self._answers), default="")
+
+    def _kept(self, answer: Evidence) -> Evidence:
+        self._answers.append(answer)
+        return answer

@@ -1,0 +1,117 @@
+"""What every chart shares: the chart record, one accent per trial or GPU, Plotly pieces as plain dictionaries.
+
+Colours are names of CSS variables (`--series-1`). The page resolves them, so that light, dark and print each
+get their own shade of the same accent. Text from outside goes through `plotly_text`, because Plotly reads tags.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rigwise.records.run import RunRecord, Step
+
+NUM_ACCENTS = 6
+"""Okabe-Ito without black (text) and yellow (unreadable on white): M. Okabe and K. Ito, "Color Universal Design"."""
+DASHES = ("solid", "dash", "dot", "dashdot")
+
+
+class Accent(msgspec.Struct, frozen=True):
+    """A colour by CSS variable name, and a dash that tells apart what shares a colour."""
+
+    token: str
+    dash: str = "solid"
+
+
+class LegendEntry(msgspec.Struct, frozen=True):
+    """One line of a chart's legend; `trial` is set where the reader may switch the line off."""
+
+    label: str
+    accent: Accent
+    trial: str | None = None
+
+
+class Chart(msgspec.Struct, frozen=True, kw_only=True):
+    """One chart, or why there is none."""
+
+    id: str
+    title: str
+    summary: str = ""
+    """What the chart shows, for those who cannot see it."""
+    caption: str = ""
+    legend: tuple[LegendEntry, ...] = ()
+    figure: dict[str, Any] | None = None
+    height_px: int = 300
+    why_empty: str = ""
+
+
+def trial_names(run: RunRecord) -> tuple[str, ...]:
+    """Every trial that left steps or a result, in the order they were run."""
+    return tuple(dict.fromkeys([trial.name for trial in run.trials] + [step.trial for step in run.steps]))
+
+
+def steps_by_trial(run: RunRecord) -> dict[str, list[Step]]:
+    """The steps of each trial, in the order they were run."""
+    by_trial: dict[str, list[Step]] = {}
+    for step in run.steps:
+        by_trial.setdefault(step.trial, []).append(step)
+    return by_trial
+
+
+def trial_accents(run: RunRecord) -> dict[str, Accent]:
+    """The accent each trial keeps through every chart; only trials with steps take one up first."""
+    with_steps = {step.trial for step in run.steps}
+    names = sorted(trial_names(run), key=lambda name: name not in with_steps)
+    return {name: _accent(position) for position, name in enumerate(names)}
+
+
+def target_accents(targets: Iterable[str]) -> dict[str, Accent]:
+    """The accent each GPU (or the host) keeps: text colour first, then the accents trials use last."""
+    tokens = ["--ink", *(f"--series-{number}" for number in range(NUM_ACCENTS, 0, -1))]
+    return {target: Accent(tokens[position % len(tokens)]) for position, target in enumerate(targets)}
+
+
+def _accent(position: int) -> Accent:
+    dash = DASHES[position // NUM_ACCENTS % len(DASHES)]
+    return Accent(f"--series-{position % NUM_ACCENTS + 1}", dash)
+
+
+def trial_legend(accents: Mapping[str, Accent], shown: Iterable[str]) -> tuple[LegendEntry, ...]:
+    """Legend entries of the trials a chart shows, each of which the reader may switch off."""
+    return tuple(LegendEntry(name, accents[name], trial=name) for name in shown)
+
+
+def plotly_text(text: str) -> str:
+    """`text` as Plotly shows it literally.
+
+    >>> plotly_text("<b>&")
+    '&lt;b&gt;&amp;'
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def rounded(values: Iterable[float]) -> list[float | None]:
+    """Numbers for a chart: six significant digits, None (a gap) where not finite."""
+    return [float(f"{value:.6g}") if math.isfinite(value) else None for value in values]
+
+
+def line(
+    x: Sequence[float | None], y: Sequence[float | None], name: str, accent: Accent, **options: Any
+) -> dict[str, Any]:
+    """A Plotly line; a single point is drawn as a dot, or it would not be seen."""
+    return {
+        "type": "scatter",
+        "mode": "lines" if len(x) > 1 else "markers",
+        "name": plotly_text(name),
+        "x": x,
+        "y": y,
+        "line": {"color": accent.token, "dash": accent.dash, "width": 2},
+        "marker": {"color": accent.token, "size": 7},
+        **options,
+    }
+
+
+def axis(title: str, **options: Any) -> dict[str, Any]:
+    """A Plotly axis with its name and unit."""
+    return {"title": {"text": title}, **options}

@@ -1,0 +1,61 @@
+"""The few statistics a report needs, in plain Python. Must not import anything of ours."""
+
+import math
+from collections.abc import Sequence
+
+Z_95 = 1.96
+"""Standard normal quantile of a two-sided 95 % interval."""
+
+
+def wilson_interval(correct: int, total: int, z: float = Z_95) -> tuple[float, float]:
+    """Lower and upper bound of a proportion, as ratios of 0 to 1; (0, 1) when nothing was counted.
+
+    Unlike the normal approximation it stays inside 0 to 1 and is usable for few pictures and for 100 %.
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927), 209-212.
+
+    >>> [round(bound, 4) for bound in wilson_interval(8, 10)]
+    [0.4902, 0.9433]
+    """
+    if total == 0:
+        return 0.0, 1.0
+    ratio = correct / total
+    spread = z * math.sqrt(ratio * (1 - ratio) / total + z * z / (4 * total * total))
+    centre = ratio + z * z / (2 * total)
+    scale = 1 + z * z / total
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The `percent` percentile (0 to 100) of at least one value, interpolated linearly between neighbours.
+
+    Definition 7 of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages" (1996); numpy's default.
+
+    >>> percentile([4, 1, 3, 2], 50)
+    2.5
+    """
+    ordered = sorted(values)
+    position = (len(ordered) - 1) * percent / 100
+    below = math.floor(position)
+    above = math.ceil(position)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+def smooth(values: Sequence[float], weight: float = 0.9) -> list[float]:
+    """Exponential moving average of `values`, unbiased at the start; `weight` (0 to 1) is what the past keeps.
+
+    A value that is not finite stays as it is (a gap in the curve) and does not enter the average. The start is
+    corrected as in D. P. Kingma and J. Ba, "Adam" (2015), section 3.
+
+    >>> smooth([1.0, 1.0, 4.0], weight=0.5)
+    [1.0, 1.0, 2.7142857142857144]
+    """
+    smoothed: list[float] = []
+    average, seen = 0.0, 0
+    for value in values:
+        if not math.isfinite(value):
+            smoothed.append(value)
+            continue
+        seen += 1
+        average = weight * average + (1 - weight) * value
+        smoothed.append(average / (1 - weight**seen))
+    return smoothed

@@ -1,0 +1,84 @@
+"""What the terminal shows of a run and a rig, as Rich renderables. Colour repeats words, it never replaces them."""
+
+import unicodedata
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from rigwise.records.run import RunRecord
+from rigwise.report.comparison import Column, Comparison, compare
+from rigwise.report.rig_text import rig_lines
+from rigwise.speech import say
+
+__all__ = ["ComparisonTable", "comparison_table", "printable", "rig_lines"]
+
+SPEED_COLUMNS = 4
+"""Batch, step mean, p95 and img/s lead; on a narrow screen the remaining columns move to a table below."""
+
+
+def printable(text: str) -> str:
+    """`text` without control characters, which would act on the terminal; each becomes a visible mark.
+
+    >>> printable("a" + chr(27) + "[31mb")
+    'a\ufffd[31mb'
+    """
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(character) in ("Cc", "Cs") else character
+        for character in text
+    )
+
+
+def comparison_table(run: RunRecord) -> "ComparisonTable":
+    """The trials side by side; split into two tables where the screen is too narrow for one."""
+    return ComparisonTable(compare(run))
+
+
+class ComparisonTable:
+    """Draws a comparison as wide as the screen allows."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.comparison.rows:
+            yield Text("  " + say("no trial was run"))
+            return
+        columns = self.comparison.columns
+        whole = self._table(columns)
+        if Measurement.get(console, options.update(width=1000), whole).maximum <= options.max_width:
+            yield whole
+        else:
+            lead, rest = columns[:SPEED_COLUMNS], columns[SPEED_COLUMNS:]
+            yield self._table((*lead, *rest[-1:]))
+            if rest[:-1]:
+                yield Text()
+                yield self._table(rest[:-1])
+        yield from self._remarks()
+
+    def _table(self, columns: tuple[Column, ...]) -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 1), header_style="dim")
+        table.add_column("  " + say("trial"), overflow="fold")
+        for column in columns:
+            table.add_column(f"{column.head}\n{column.unit}", justify="right")
+        for index, row in enumerate(self.comparison.rows):
+            if row.not_run is None:
+                cells = [Text(column.cells[index] or "-") for column in columns]
+                table.add_row(Text(f"  {printable(row.trial)}"), *cells, style="bold" if row.recommended else "")
+        return table
+
+    def _remarks(self) -> RenderResult:
+        """What does not fit a column: why a trial did not run, its note, which one to take."""
+        for row in self.comparison.rows:
+            if row.not_run:
+                why = say("not run: {why}", why=row.not_run)
+                yield Text(f"  {printable(row.trial)}  {printable(why)}", style="yellow")
+            elif row.note:
+                yield Text(f"  {printable(row.trial)}  {printable(row.note)}", style="dim")
+        if self.comparison.not_measured:
+            heads = ", ".join(self.comparison.not_measured)
+            yield Text("  " + say("not measured in any trial: {columns}", columns=heads), style="dim")
+        for row in self.comparison.rows:
+            if row.recommended:
+                yield Text("  " + say("take this: {trial}", trial=printable(row.trial)), style="bold green")

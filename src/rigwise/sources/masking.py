@@ -1,0 +1,136 @@
+"""Replaces what identifies a person or a machine by pseudonyms, so that a recording can be shown to strangers.
+
+Equal things get equal pseudonyms within one recording, so that what belongs together still does; another recording
+gets others. Shapes stay, and numbers that probes read are never touched.
+"""
+
+import getpass
+import hashlib
+import ipaddress
+import re
+import secrets
+import socket
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+
+HIDDEN = "(hidden)"
+_ORDINARY_NAMES = {
+    "root",
+    "user",
+    "ubuntu",
+    "debian",
+    "nvidia",
+    "gpu",
+    "cuda",
+    "python",
+    "localhost",
+    "linux",
+    "kernel",
+}
+"""User and host names that are also words of the evidence; as bare words they stay."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who must not be recognised, and the salt that makes pseudonyms of one recording differ from another's."""
+
+    names: tuple[str, ...]
+    """User and host names, hidden wherever they stand as a word."""
+    salt: str
+
+    def pseudonym(self, secret: str, num_characters: int) -> str:
+        """A stable stand-in of hexadecimal digits (at most 64)."""
+        return hashlib.sha256(f"{self.salt} {secret.lower()}".encode()).hexdigest()[:num_characters]
+
+
+def this_identity() -> Identity:
+    """The user and host rigwise runs as and on, with a new salt."""
+    host = socket.gethostname()
+    names = {getpass.getuser(), host, host.partition(".")[0]}
+    return Identity(tuple(sorted(names, key=len, reverse=True)), secrets.token_hex(8))
+
+
+def mask(text: str, identity: Identity) -> str:
+    """`text` without secrets, names, serial numbers, UUIDs and addresses.
+
+    >>> mask("Serial Number : 1650124014249 at 10.0.4.7, driver 12.570.124.06", Identity((), "salt"))
+    'Serial Number : 1298026979900 at 198.18.47.172, driver 12.570.124.06'
+    """
+    for pattern, replace in _RULES:
+        text = pattern.sub(partial(replace, identity), text)
+    for name in identity.names:
+        if len(name) > 2 and not name.isdigit() and name.lower() not in _ORDINARY_NAMES:
+            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", _named(name, identity), text)
+    return text
+
+
+def _named(name: str, identity: Identity) -> str:
+    return f"name-{identity.pseudonym(name, 4)}"
+
+
+def _secret(_identity: Identity, match: re.Match[str]) -> str:
+    return match["before"] + HIDDEN
+
+
+def _home(identity: Identity, match: re.Match[str]) -> str:
+    return match["before"] + _named(match["name"], identity)
+
+
+def _uuid(identity: Identity, match: re.Match[str]) -> str:
+    """The first eight digits depend only on themselves: people and CUDA_VISIBLE_DEVICES shorten UUIDs to them."""
+    start = identity.pseudonym(match["start"], 8)
+    if not match["rest"]:
+        return match["before"] + start
+    digits = identity.pseudonym(match["start"] + match["rest"], 24)
+    return match["before"] + "-".join((start, digits[:4], digits[4:8], digits[8:12], digits[12:]))
+
+
+def _serial(identity: Identity, match: re.Match[str]) -> str:
+    serial = match["serial"]
+    if not any(character.isdigit() for character in serial):  # N/A, [N/A], None
+        return match[0]
+    digits = str(int(identity.pseudonym(serial, 16), 16))
+    return match["before"] + digits.ljust(len(serial), "0")[: len(serial)]
+
+
+def _mac(identity: Identity, match: re.Match[str]) -> str:
+    digits = identity.pseudonym(match[0], 10)
+    return ":".join(("02", *(digits[i : i + 2] for i in range(0, 10, 2))))
+
+
+def _address(identity: Identity, match: re.Match[str]) -> str:
+    """An IP address becomes one of a range reserved for tests; a version number is none, or not valid as one."""
+    try:
+        address = ipaddress.ip_address(match[0])
+    except ValueError:
+        return match[0]
+    if address.is_loopback or address.is_unspecified:
+        return match[0]
+    digits = identity.pseudonym(match[0], 8)
+    if address.version == 4:
+        return f"198.18.{int(digits[:2], 16)}.{int(digits[2:4], 16)}"
+    return f"2001:db8::{digits[:4]}:{digits[4:]}"
+
+
+_Rule = tuple[re.Pattern[str], Callable[[Identity, re.Match[str]], str]]
+_SECRET_NAME = r"[\w-]*(?:token|secret|passw(?:or)?d|credentials?|api_?key|access_?key|private_?key|_key)[\w-]*"
+_RULES: tuple[_Rule, ...] = (
+    (re.compile(rf"(?i)(?P<before>\b{_SECRET_NAME}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]+"), _secret),
+    (re.compile(r"(?i)(?P<before>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"), _secret),
+    (re.compile(r"(?P<before>)\b(?:hf_|gh[opsu]_|github_pat_|sk-|AKIA|xox[abp]-|eyJ)[\w.-]{12,}"), _secret),
+    (re.compile(r"(?P<before>://)[^\s/@:]+:[^\s/@]+(?=@)"), _secret),
+    (re.compile(r"(?P<before>)[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b"), _secret),
+    (re.compile(r"(?P<before>(?:/home/|/Users/|\\Users\\))(?P<name>[^/\\\s\"':;,<]+)"), _home),
+    (
+        re.compile(
+            r"(?P<before>\b(?:GPU|MIG)-)(?P<start>[0-9a-fA-F]{8})(?P<rest>-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?\b"
+        ),
+        _uuid,
+    ),
+    (re.compile(r"(?i)(?P<before>\bserial(?: ?number| no\.?)?\s*[:=]\s*)(?P<serial>[\w-]+)"), _serial),
+    (re.compile(r"(?i)(?P<before><\w*serial\w*>)(?P<serial>[^<]+)"), _serial),
+    (re.compile(r"(?i)\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b"), _mac),
+    (re.compile(r"(?<![\w.-])(?<!==)\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\d)"), _address),
+    (re.compile(r"(?i)(?<![\w:.])[0-9a-f]{1,4}:[0-9a-f:]{4,34}(?![\w:.])"), _address),
+)

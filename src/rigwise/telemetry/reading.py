@@ -1,0 +1,169 @@
+"""Reads a run folder back, whatever state the run left it in: finished, running, killed, or on a read-only disk.
+
+Must not change the folder.
+"""
+
+import contextlib
+import json
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rigwise.errors import BadInput
+from rigwise.records.run import RunRecord, Sample
+from rigwise.speech import say
+from rigwise.telemetry.run_folder import Manifest, RunFolder
+from rigwise.telemetry.schema import APPLICATION_ID, SCHEMA_VERSION, TABLE_OF, TABLES, R, column_names, from_row
+
+_NOT_KNOWN: dict[str, Any] = {
+    "started_at": "",
+    "finished": False,
+    "rigwise_version": "",
+    "rig_lines": (),
+    "check": None,
+    "pictures": None,
+    "model": "",
+    "weights": "",
+    "recipe_toml": "",
+}
+
+
+def load_run(path: Path) -> RunRecord:
+    """Everything a run left behind, as far as it came.
+
+    Raises:
+        BadInput: not a run folder, a damaged file, or one written by a newer rigwise.
+    """
+    folder = RunFolder(path)
+    if not folder.database.is_file():
+        raise BadInput(
+            say("{path} is not the folder of a run", path=path),
+            say("it holds no {name}", name=folder.database.name),
+            say("ls {parent}, then give one of the folders a run made", parent=path.absolute().parent),
+        )
+    known = _NOT_KNOWN | _manifest_fields(folder) | _recipe_field(folder)
+    with open_database(folder.database) as connection:
+        if _has_tables(connection):  # a run killed in its first moment has none yet
+            known |= {table: _read(connection, record) for table, record in TABLES.items()} | _facts(connection)
+    return msgspec.convert(known | {"name": folder.name, "folder": str(path)}, RunRecord)
+
+
+def read_samples(database: Path, start_seconds: float, end_seconds: float) -> tuple[Sample, ...]:
+    """The samples of one stretch of a run, both ends included."""
+    with open_database(database) as connection:
+        return _read(connection, Sample, "WHERE at BETWEEN ? AND ?", start_seconds, end_seconds)
+
+
+@contextlib.contextmanager
+def open_database(database: Path) -> Iterator[sqlite3.Connection]:
+    """A read-only connection to a run's database.
+
+    Raises:
+        BadInput: damaged, not ours, or written by a newer rigwise.
+    """
+    with contextlib.ExitStack() as open_until_done:
+        try:
+            connection = open_until_done.enter_context(_connect(database))
+            _refuse_foreign(connection, database)
+            yield connection
+        except sqlite3.DatabaseError as error:
+            raise BadInput(
+                say("{database} is damaged", database=database),
+                say("SQLite says: {error}", error=error),
+                say("sqlite3 {database} .recover shows what can be saved", database=database),
+            ) from error
+
+
+@contextlib.contextmanager
+def _connect(database: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that leaves nothing behind in the folder.
+
+    No write-ahead log: nobody is writing, and `immutable` needs no files beside the database. With a log, its writer
+    lives or was killed; SQLite then needs run.sqlite-shm too, and where that cannot be had (a read-only disk) a copy
+    is read.
+    """
+    log = database.with_name(database.name + "-wal")
+    if not log.exists():
+        with contextlib.closing(_open(database, "mode=ro&immutable=1")) as connection:
+            yield connection
+        return
+    with tempfile.TemporaryDirectory(prefix="rigwise-") as copies, contextlib.ExitStack() as open_until_done:
+        try:
+            connection = _open(database, "mode=ro")
+        except sqlite3.OperationalError:
+            copy = Path(shutil.copy(database, copies))
+            shutil.copy(log, copies)
+            connection = _open(copy, "mode=rw")
+        yield open_until_done.enter_context(contextlib.closing(connection))
+
+
+def _open(database: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{database.absolute().as_uri()}?{mode}", uri=True)
+    try:
+        connection.execute("PRAGMA user_version")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_foreign(connection: sqlite3.Connection, database: Path) -> None:
+    [(fault,)] = connection.execute("PRAGMA quick_check(1)")
+    if fault != "ok":
+        raise sqlite3.DatabaseError(fault)
+    [(application,)] = connection.execute("PRAGMA application_id")
+    [(version,)] = connection.execute("PRAGMA user_version")
+    if application != APPLICATION_ID and _has_tables(connection):
+        raise BadInput(
+            say("{database} is not a database of rigwise", database=database),
+            say("it is an SQLite database that another program made"),
+            say("give a folder that rigwise made"),
+        )
+    if version > SCHEMA_VERSION:
+        raise BadInput(
+            say("{database} was written by a newer rigwise", database=database),
+            say(
+                "its schema version is {version}; this rigwise reads up to {known}",
+                version=version,
+                known=SCHEMA_VERSION,
+            ),
+            say("pip install --upgrade rigwise"),
+        )
+
+
+def _read(connection: sqlite3.Connection, record: type[R], where: str = "", *values: float) -> tuple[R, ...]:
+    """The records of one table, in the order they were written."""
+    columns = ", ".join(column_names(record))
+    rows = connection.execute(f"SELECT {columns} FROM {TABLE_OF[record]} {where} ORDER BY rowid", values)
+    return tuple(from_row(record, row) for row in rows)
+
+
+def _facts(connection: sqlite3.Connection) -> dict[str, Any]:
+    return {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM facts")}
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone())
+
+
+def _manifest_fields(folder: RunFolder) -> dict[str, str]:
+    if not folder.manifest.exists():
+        return {}
+    try:
+        manifest = msgspec.json.decode(folder.manifest.read_bytes(), type=Manifest)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise BadInput(
+            say("cannot read {manifest}", manifest=folder.manifest),
+            str(error),
+            say("move it away and try again: a report can be built without it"),
+        ) from error
+    return {"started_at": manifest.started_at, "rigwise_version": manifest.rigwise_version}
+
+
+def _recipe_field(folder: RunFolder) -> dict[str, str]:
+    return {"recipe_toml": folder.recipe.read_text(encoding="utf-8")} if folder.recipe.exists() else {}

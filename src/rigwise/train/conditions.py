@@ -1,0 +1,48 @@
+"""The conditions of an experiment: threads, device, and what makes it repeatable."""
+
+import os
+
+import msgspec
+import torch
+
+from rigwise.records.finding import CheckReport, Verdict
+from rigwise.speech import say
+from rigwise.train.device import CpuDevice, Device, first_gpu
+from rigwise.train.recipe_sections import Recipe
+
+MOST_LOADER_THREADS = 8
+"""Decode threads beyond this only wait for each other: batches are put together by one of them."""
+
+
+def resolve(recipe: Recipe) -> Recipe:
+    """The recipe with every `0 means` value replaced by the number taken on this machine."""
+    cores = len(os.sched_getaffinity(0))
+    cpu = msgspec.structs.replace(recipe.cpu, num_threads=recipe.cpu.num_threads or cores)
+    loader_threads = recipe.loader.num_threads or min(cores, MOST_LOADER_THREADS)
+    loader = msgspec.structs.replace(recipe.loader, num_threads=loader_threads)
+    return msgspec.structs.replace(recipe, cpu=cpu, loader=loader)
+
+
+def choose_device(report: CheckReport) -> tuple[Device, str]:
+    """The GPU PyTorch sees, or the CPU and the reason in words."""
+    gpu = first_gpu()
+    return (gpu, "") if gpu is not None else (CpuDevice(), why_no_gpu(report))
+
+
+def why_no_gpu(report: CheckReport) -> str:
+    """Why PyTorch has no GPU: the first cause that `check` found, else what PyTorch says."""
+    first_cause = next((f for f in report.findings if f.verdict is Verdict.PROBLEM and f.symptom_of is None), None)
+    if first_cause is not None:
+        return first_cause.because
+    build = torch.version.cuda or say("none, a CPU-only build")
+    return say("PyTorch {version} (CUDA: {build}) sees no GPU", version=torch.__version__, build=build)
+
+
+def make_repeatable(recipe: Recipe, device: Device) -> None:
+    """Fixed threads and deterministic operators, so that equal recipes give bit-equal losses on the CPU.
+
+    On a GPU deterministic operators are left off: some do not exist, others are slower, and the trials are there to
+    measure speed. https://docs.pytorch.org/docs/stable/notes/randomness.html
+    """
+    torch.set_num_threads(recipe.cpu.num_threads)
+    torch.use_deterministic_algorithms(not device.is_gpu)

@@ -1,0 +1,78 @@
+"""Every picture decoded once, before training: what is unusable is known, and copies are recognised by their pixels."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from rigwise.records.run import BadPicture
+from rigwise.train.decode import BadPictureError, Pixels, decode_bytes, read_file
+from rigwise.train.ordered import in_order, num_cores
+from rigwise.train.printable import printable
+from rigwise.train.tree import suffix
+
+Progress = Callable[[int, int], None]
+"""Called with the number of files done and of all."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that should be a picture."""
+
+    path: str
+    class_name: str
+    split: str
+    """Where its folder puts it."""
+
+
+class Usable(Candidate, frozen=True, kw_only=True):
+    """A file that is one."""
+
+    sha256: str
+    """Of the bytes."""
+    group: str
+    """SHA-256 of the decoded pixels and their shape: equal for copies, whatever their format or name."""
+
+
+class Examined(msgspec.Struct, kw_only=True):
+    """What became of the candidates, in their order."""
+
+    usable: list[Usable] = []
+    bad: list[BadPicture] = []
+    others: Counter[str] = msgspec.field(default_factory=Counter)
+    """Files without a suffix that turned out to be no pictures."""
+
+
+def examine(root: Path, candidates: Sequence[Candidate], progress: Progress | None = None) -> Examined:
+    """Decode every candidate in threads; holds no more than one picture for each thread."""
+    examined = Examined()
+    threads = num_cores()
+    work = partial(_examine_one, root)
+    with closing(in_order(work, candidates, num_threads=threads, ahead=16 * threads)) as outcomes:
+        for done, (candidate, outcome) in enumerate(zip(candidates, outcomes, strict=True), start=1):
+            if isinstance(outcome, Usable):
+                examined.usable.append(outcome)
+            elif suffix(candidate.path):
+                examined.bad.append(outcome)
+            else:
+                examined.others[""] += 1
+            if progress:
+                progress(done, len(candidates))
+    return examined
+
+
+def group_of(pixels: Pixels) -> str:
+    """What pictures with the same pixels share."""
+    return sha256(f"{pixels.shape}".encode() + pixels.tobytes()).hexdigest()
+
+
+def _examine_one(root: Path, candidate: Candidate) -> Usable | BadPicture:
+    try:
+        content = read_file(root / candidate.path)
+        group = group_of(decode_bytes(content))
+    except BadPictureError as error:
+        return BadPicture(path=printable(candidate.path), reason=str(error))
+    return Usable(**msgspec.structs.asdict(candidate), sha256=sha256(content).hexdigest(), group=group)

@@ -1,0 +1,126 @@
+"""DATA to a `PictureSet`: which files are pictures, what they show, and which of them train, validate or test."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from rigwise.records.run import BadPicture, PictureSummary
+from rigwise.speech import say
+from rigwise.train.examine import Candidate, Progress, Usable, examine
+from rigwise.train.faults import must_be_classes, must_be_mostly_good
+from rigwise.train.layout import Layout, class_name, find_layout
+from rigwise.train.notes import notes_on
+from rigwise.train.pictures import SPLITS, Picture, PictureSet
+from rigwise.train.printable import printable
+from rigwise.train.split import split_groups
+from rigwise.train.tree import collect
+from rigwise.units import percent
+
+
+def read_pictures(
+    root: Path,
+    *,
+    seed: int,
+    val_ratio: float = 0.15,
+    test_ratio: float = 0.15,
+    max_bad_ratio: float = 0.05,
+    progress: Progress | None = None,
+) -> PictureSet:
+    """All usable pictures of DATA, split; every file is decoded once to know that it can be.
+
+    Args:
+        root: DATA: split folders (train, val, test) that hold classes, or one folder of classes.
+        seed: decides the split where DATA has none.
+        val_ratio: share of each class's distinct pictures for validation, where DATA has no val folder.
+        test_ratio: share kept for the test, where DATA has neither val nor test folder.
+        max_bad_ratio: largest share of unusable files to go on with, 0 to 1.
+        progress: called with the number of files examined and of all.
+
+    Raises:
+        BadInput: DATA cannot be trained on.
+    """
+    layout = find_layout(root)
+    found = {(split, folder): collect(root, folder) for split, folders in layout.classes.items() for folder in folders}
+    candidates = [
+        Candidate(path=path, class_name=class_name(folder), split=split)
+        for (split, folder), files in found.items()
+        for path in files.files
+    ]
+    examined = examine(root, candidates, progress)
+    bad = [*examined.bad, *chain.from_iterable(files.bad for files in found.values())]
+    must_be_mostly_good(root, bad, len(examined.usable), max_bad_ratio)
+    must_be_classes(root, layout, examined.usable)
+    pictures, rule = _split(examined.usable, layout, seed, val_ratio, 0.0 if "test" in layout.splits else test_ratio)
+    others = sum((files.others for files in found.values()), examined.others)
+    notes = layout.notes + ([_note_on(others)] if others else [])
+    loops = chain.from_iterable(files.loops for files in found.values())
+    return _picture_set(root, pictures, rule, [*layout.bad, *bad, *loops], notes)
+
+
+def _split(
+    pictures: Sequence[Usable], layout: Layout, seed: int, val_ratio: float, test_ratio: float
+) -> tuple[list[Usable], str]:
+    """The pictures with the split each belongs to, and the rule in words."""
+    if "val" in layout.splits:
+        return list(pictures), say("as the folders of DATA say")
+    groups: dict[str, set[str]] = defaultdict(set)
+    for picture in pictures:
+        if picture.split == "train":
+            groups[picture.class_name].add(picture.group)
+    placed = split_groups(groups, seed=seed, val_ratio=val_ratio, test_ratio=test_ratio)
+    moved = [
+        msgspec.structs.replace(picture, split=placed[picture.group]) if picture.split == "train" else picture
+        for picture in pictures
+    ]
+    return moved, _rule(layout, seed, val_ratio, test_ratio)
+
+
+def _rule(layout: Layout, seed: int, val_ratio: float, test_ratio: float) -> str:
+    rule = say(
+        "copies grouped by decoded pixels; groups of each class in order of SHA-256 of seed {seed} and pixels; "
+        "the first {val} (at least one) validate, the next {test} test, the rest train",
+        seed=seed,
+        val=percent(val_ratio),
+        test=percent(test_ratio),
+    )
+    if "test" in layout.splits:
+        return say("test as its folder says; DATA has no val folder, so train was split: {rule}", rule=rule)
+    return rule
+
+
+def _picture_set(
+    root: Path, pictures: Sequence[Usable], rule: str, bad: Iterable[BadPicture], notes: list[str]
+) -> PictureSet:
+    classes = tuple(sorted({picture.class_name for picture in pictures}))
+    numbers = Counter((picture.split, picture.class_name) for picture in pictures)
+    counts = {split: {name: numbers[split, name] for name in classes} for split in SPLITS}
+    label = {name: index for index, name in enumerate(classes)}
+    of_split: dict[str, list[Picture]] = {split: [] for split in SPLITS}
+    for picture in sorted(pictures, key=lambda picture: picture.path):
+        of_split[picture.split].append(
+            Picture(path=picture.path, label=label[picture.class_name], sha256=picture.sha256)
+        )
+    summary = PictureSummary(
+        root=printable(root),
+        classes=classes,
+        counts=counts,
+        split_rule=rule,
+        bad=tuple(sorted(bad, key=lambda entry: entry.path)),
+        notes=(*notes_on(pictures, counts), *notes),
+    )
+    return PictureSet(
+        root=root,
+        classes=classes,
+        train=tuple(of_split["train"]),
+        val=tuple(of_split["val"]),
+        test=tuple(of_split["test"]),
+        summary=summary,
+    )
+
+
+def _note_on(others: Counter[str]) -> str:
+    suffixes = ", ".join(printable(suffix) or say("no suffix") for suffix in sorted(others))
+    return say("{count} other files ignored: {suffixes}", count=others.total(), suffixes=suffixes)

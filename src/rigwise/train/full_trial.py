@@ -1,0 +1,142 @@
+"""A full trial and its row of the comparison; out of memory halves the batch before anything else changes."""
+
+import gc
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import torch
+from torch import Tensor
+
+from rigwise.records.run import Step, TrialResult
+from rigwise.speech import say
+from rigwise.statistics import percentile
+from rigwise.telemetry.summary import Summary
+from rigwise.train.lab import Lab
+from rigwise.train.ledger import Ledger, LossIsNotFinite
+from rigwise.train.scoring import Scores, score
+from rigwise.train.trial import TrialInputs, TrialOutcome, TrialPlan, run_trial
+
+SETTLING_STEPS = 3
+"""Left out of step times: memory is taken and kernels are chosen in the first steps."""
+SMALLEST_BATCH = 2
+"""BatchNorm has no variance to take over a single picture."""
+
+
+class Trained(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trial that ran to the end leaves."""
+
+    result: TrialResult
+    steps: tuple[Step, ...]
+    weights: dict[str, Tensor]
+    """State dict, on the CPU."""
+    review: Scores
+    """On the split nobody chose by: test, or validation where there is no test split."""
+
+
+class OutOfMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """The batch did not fit."""
+
+    account: str
+    """The first line of what PyTorch raised."""
+
+
+def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tuple[list[TrialResult], Trained | None]:
+    """The rows this trial adds to the comparison, and what it left when some batch size ran to the end."""
+    rows: list[TrialResult] = []
+    while True:
+        plan = lab.plan(_unique(name, rows, batch_size), precision, batch_size)
+        outcome = _attempt(lab, plan)
+        if isinstance(outcome, Trained):
+            return [*rows, lab.keep(outcome.result)], outcome
+        if isinstance(outcome, str):
+            return [*rows, lab.keep(_did_not_finish(lab, plan, outcome))], None
+        rows.append(lab.keep(_did_not_finish(lab, plan, say("out of memory: {account}", account=outcome.account))))
+        lab.writer.event("out of memory", f"{plan.name}: {outcome.account}")
+        # The exception, and with it every frame that held activations, is gone by now.
+        gc.collect()
+        lab.device.reset_peak()
+        if batch_size // 2 < SMALLEST_BATCH:
+            return rows, None
+        batch_size //= 2
+        lab.progress.tell(say("{name}: out of memory, trying batch {batch}", name=plan.name, batch=batch_size))
+
+
+def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
+    return name if not rows else f"{name} batch {batch_size}"
+
+
+def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
+    """What the trial left, or that it ran out of memory, or why its loss failed."""
+    built = lab.build()
+    inputs = lab.inputs(built, plan.batch_size)
+    began = lab.writer.elapsed()
+    ledger = Ledger(
+        plan.name,
+        lab.writer.elapsed,
+        lab.writer.record,
+        lab.writer.record,
+        lagging=lab.device.torch_device.type != "cpu",
+    )
+    lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
+    try:
+        outcome = run_trial(plan, inputs, lab.device, ledger, lab.progress.advance)
+        review = _review(lab, inputs, plan)
+    except torch.OutOfMemoryError as error:
+        return OutOfMemory(account=str(error).splitlines()[0])
+    except LossIsNotFinite as error:
+        return str(error)
+    finally:
+        lab.progress.end()
+    weights = {key: value.detach().cpu().clone() for key, value in inputs.model.state_dict().items()}
+    return Trained(result=_row(lab, plan, ledger.steps, outcome, began), steps=tuple(ledger.steps), weights=weights, review=review)
+
+
+def _review(lab: Lab, inputs: TrialInputs, plan: TrialPlan) -> Scores:
+    held_back = lab.pictures.test or lab.pictures.val
+    inputs.model.eval()
+    batches = lab.eval_batches(held_back, plan.batch_size)
+    return score(inputs.model, inputs.normalise, batches, lab.device, plan.precision)
+
+
+def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome, began: float) -> TrialResult:
+    settled = steps[min(SETTLING_STEPS, len(steps) // 2) :]
+    times = [step.step_seconds for step in settled]
+    mean = sum(times) / len(times)
+    memory = outcome.memory
+    gpu = lab.gpu_during(began, lab.writer.elapsed())
+    return TrialResult(
+        name=plan.name,
+        device=lab.device.name,
+        precision=plan.precision,
+        batch_size=plan.batch_size,
+        image_size=plan.image_size,
+        steps=len(steps),
+        step_mean_seconds=mean,
+        step_p95_seconds=percentile(times, 95),
+        images_per_second=plan.batch_size / mean,
+        data_wait_ratio=min(1.0, sum(step.data_seconds for step in settled) / sum(times)),
+        peak_allocated_bytes=memory.peak_allocated if memory else None,
+        peak_reserved_bytes=memory.peak_reserved if memory else None,
+        memory_total_bytes=memory.total if memory else None,
+        gpu_utilization_ratio=_mean(gpu, "gpu_utilization_ratio"),
+        temperature_celsius=_mean(gpu, "temperature_celsius"),
+        power_draw_watts=_mean(gpu, "power_draw_watts"),
+        val_correct=outcome.scores.num_correct,
+        val_total=len(outcome.scores.labels),
+    )
+
+
+def _mean(metrics: Mapping[str, Summary], name: str) -> float | None:
+    return metrics[name].mean if name in metrics else None
+
+
+def _did_not_finish(lab: Lab, plan: TrialPlan, why: str) -> TrialResult:
+    return TrialResult(
+        name=plan.name,
+        device=lab.device.name,
+        precision=plan.precision,
+        batch_size=plan.batch_size,
+        image_size=plan.image_size,
+        steps=0,
+        not_run=why,
+    )

@@ -1,0 +1,154 @@
+"""The guided experiment from DATA to a run folder: note the rig, run the trials, compare, leave what repeats it tomorrow.
+
+Writes into the run folder only. The page is made from the folder afterwards, by whoever called.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from rigwise.records.finding import CheckReport
+from rigwise.speech import say
+from rigwise.telemetry.run_folder import RunFolder, create_run_folder, default_run_folder
+from rigwise.telemetry.writer import RunWriter
+from rigwise.train.choice import recommend
+from rigwise.train.conditions import choose_device, make_repeatable, resolve
+from rigwise.train.experiment import Experiment, run_experiment
+from rigwise.train.folder import read_pictures
+from rigwise.train.keepsakes import leave_model, leave_what_repeats
+from rigwise.train.lab import Lab
+from rigwise.train.picture_ledger import changes, same_split
+from rigwise.train.pictures import PictureSet
+from rigwise.train.progress import Progress
+from rigwise.train.recipe import write_recipe
+from rigwise.train.recipe_sections import Recipe
+from rigwise.train.repeat import Earlier, repeat_note
+from rigwise.train.review import review
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for."""
+
+    root: Path
+    """DATA."""
+    recipe: Recipe
+    out: Path | None = None
+    """Run folder; None for the next free one under runs/."""
+    earlier: Earlier | None = None
+    """The run this one repeats."""
+
+
+class RigNote(msgspec.Struct, frozen=True, kw_only=True):
+    """E1: what was found of the machine."""
+
+    report: CheckReport
+    lines: tuple[str, ...]
+    """The rig in at most four lines."""
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the experiment needs of the machine around it; given by the caller, who knows the source."""
+
+    note_rig: Callable[[Path], RigNote]
+    """Reads the machine and leaves the evidence in the folder it is given."""
+    sample: Callable[[RunWriter], AbstractContextManager[object]]
+    """Samples the machine into the writer for as long as it is entered."""
+    started: Callable[[Path], None]
+    """Told the run folder as soon as there is something in it worth reading."""
+
+
+def run_guided(request: Request, surroundings: Surroundings, progress: Progress) -> Path:
+    """Run the experiment; returns its run folder.
+
+    Raises:
+        BadInput: DATA, the recipe or the run folder cannot be used.
+        CannotWrite: the run folder cannot be written.
+    """
+    recipe = resolve(request.recipe)
+    pictures, changed = _pictures(request, recipe, progress)
+    folder = create_run_folder(request.out or default_run_folder(date.today()))
+    leave_what_repeats(folder, recipe, pictures)
+    with RunWriter(folder.database) as writer:
+        _note_request(writer, folder, recipe, pictures)
+        surroundings.started(folder.path)
+        for sentence in changed:
+            writer.event("changed picture", sentence)
+            progress.tell(sentence)
+        rig = _note_rig(writer, folder, surroundings, progress)
+        device, no_gpu = choose_device(rig.report)
+        make_repeatable(recipe, device)
+        with surroundings.sample(writer):
+            lab = Lab(
+                recipe=recipe,
+                pictures=pictures,
+                device=device,
+                no_gpu=no_gpu,
+                writer=writer,
+                progress=progress,
+                folder=folder,
+            )
+            writer.fact("weights", lab.build().weights)
+            experiment = run_experiment(lab)
+        _conclude(lab, experiment, folder)
+        if request.earlier is not None:
+            note = repeat_note(request.earlier, experiment.steps, changed, on_gpu=device.is_gpu)
+            writer.fact("repeat_note", note.text)
+            writer.fact("repeat_equal", note.equal)
+        writer.fact("finished", True)
+    return folder.path
+
+
+def _pictures(request: Request, recipe: Recipe, progress: Progress) -> tuple[PictureSet, tuple[str, ...]]:
+    """The pictures, split as the repeated run had them, and what changed since then."""
+    section = recipe.pictures
+    progress.begin(say("reading pictures"), None)
+    try:
+        pictures = read_pictures(
+            request.root,
+            seed=recipe.training.seed,
+            val_ratio=section.val_ratio,
+            test_ratio=section.test_ratio,
+            max_bad_ratio=section.max_bad_ratio,
+            progress=progress.update,
+        )
+    finally:
+        progress.end()
+    if request.earlier is None:
+        return pictures, ()
+    recorded = request.earlier.ledger.pictures
+    return same_split(pictures, recorded), changes(pictures, recorded)
+
+
+def _note_request(writer: RunWriter, folder: RunFolder, recipe: Recipe, pictures: PictureSet) -> None:
+    writer.fact("recipe_toml", write_recipe(recipe))
+    writer.fact("model", recipe.model.name)
+    writer.fact("pictures", pictures.summary)
+    writer.fact("repeat_command", say("rigwise train --from {folder}", folder=folder.path))
+
+
+def _note_rig(writer: RunWriter, folder: RunFolder, surroundings: Surroundings, progress: Progress) -> RigNote:
+    progress.begin(say("noting the rig"), None)
+    try:
+        note = surroundings.note_rig(folder.evidence)
+    finally:
+        progress.end()
+    writer.fact("check", note.report)
+    writer.fact("rig_lines", note.lines)
+    return note
+
+
+def _conclude(lab: Lab, experiment: Experiment, folder: RunFolder) -> None:
+    """E7: the recommendation, the review of the recommended model's predictions, and the model itself."""
+    recommendation = recommend(experiment.rows, lab.no_gpu)
+    lab.writer.fact("recommendation", recommendation)
+    if recommendation.trial is None:
+        return
+    chosen = experiment.trained[recommendation.trial]
+    confusion, predictions = review(lab, chosen)
+    lab.writer.fact("confusion", confusion)
+    for prediction in predictions:
+        lab.writer.record(prediction)
+    leave_model(folder, chosen, lab)

@@ -1,0 +1,104 @@
+"""What every trial of one experiment shares: recipe, pictures, devices, and where results go."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import msgspec
+from torch import Tensor
+
+from rigwise.records.run import TrialResult
+from rigwise.telemetry.reading import load_run
+from rigwise.telemetry.run_folder import RunFolder
+from rigwise.telemetry.summary import Summary, summarise
+from rigwise.telemetry.writer import RunWriter
+from rigwise.train.device import Device
+from rigwise.train.loader import PictureStream
+from rigwise.train.model import BuiltModel, build_model
+from rigwise.train.normalise import Normalise
+from rigwise.train.pictures import Picture, PictureSet
+from rigwise.train.progress import Progress
+from rigwise.train.recipe_sections import Recipe
+from rigwise.train.trial import TrialInputs, TrialPlan
+
+
+class Lab(msgspec.Struct, frozen=True, kw_only=True):
+    """One experiment's fixed conditions."""
+
+    recipe: Recipe
+    """With every `0 means` value resolved."""
+    pictures: PictureSet
+    device: Device
+    """Where the trials run: the GPU, or the CPU when no GPU is usable."""
+    no_gpu: str
+    """Why no GPU is used, in words; "" when one is."""
+    writer: RunWriter
+    progress: Progress
+    folder: RunFolder
+
+    @property
+    def image_size(self) -> int:
+        """Picture size of this experiment in pixels; smaller on the CPU."""
+        return self.recipe.pictures.image_size if self.device.is_gpu else self.recipe.cpu.image_size
+
+    @property
+    def steps(self) -> int:
+        """Steps of each full trial."""
+        return self.recipe.training.steps if self.device.is_gpu else self.recipe.cpu.steps
+
+    def build(self) -> BuiltModel:
+        """A fresh model, the same each time."""
+        model = self.recipe.model
+        seed = self.recipe.training.seed
+        return build_model(model.name, len(self.pictures.classes), weights=model.weights, seed=seed)
+
+    def plan(self, name: str, precision: str, batch_size: int) -> TrialPlan:
+        """A full trial of this experiment."""
+        training = self.recipe.training
+        return TrialPlan(
+            name=name,
+            precision=precision,
+            batch_size=batch_size,
+            image_size=self.image_size,
+            steps=self.steps,
+            learning_rate=training.learning_rate,
+            weight_decay=training.weight_decay,
+            warmup_steps=training.warmup_steps,
+            seed=training.seed,
+        )
+
+    def stream(self, pictures: Sequence[Picture], batch_size: int) -> PictureStream:
+        """Batches of these pictures, the same for the same recipe."""
+        return PictureStream(
+            pictures,
+            self.pictures.root,
+            image_size=self.image_size,
+            seed=self.recipe.training.seed,
+            batch_size=batch_size,
+            num_threads=self.recipe.loader.num_threads,
+        )
+
+    def inputs(self, built: BuiltModel, batch_size: int) -> TrialInputs:
+        """What a trial at this batch size works with."""
+        return TrialInputs(
+            model=built.model,
+            normalise=Normalise(built.mean, built.std),
+            train_batches=self.stream(self.pictures.train, batch_size).train_batches,
+            val_batches=partial(self.eval_batches, self.pictures.val, batch_size),
+        )
+
+    def eval_batches(self, pictures: Sequence[Picture], batch_size: int) -> Iterable[tuple[Tensor, Tensor]]:
+        """Every picture once, in order."""
+        return self.stream(pictures, batch_size).eval_batches()
+
+    def gpu_during(self, start_seconds: float, end_seconds: float) -> dict[str, Summary]:
+        """Metric name -> what the trial's GPU showed between two moments of the run; empty on the CPU."""
+        if not self.device.is_gpu:
+            return {}
+        self.writer.flush()
+        samples = load_run(self.folder.path).samples
+        return summarise(samples, start_seconds, end_seconds, target=self.device.uuid)
+
+    def keep(self, result: TrialResult) -> TrialResult:
+        """Record a finished row of the comparison."""
+        self.writer.record(result)
+        return result

@@ -1,0 +1,106 @@
+"""One batch, forward and backward, on one device: the smallest proof that training can work there.
+
+Shapes: images `(B, 3, H, W)` uint8, labels `(B,)` int64, logits `(B, C)`.
+"""
+
+import time
+
+import msgspec
+import torch
+from torch import Tensor, nn
+
+from rigwise.train.device import Device, DeviceMemory
+from rigwise.train.normalise import Normalise
+
+
+class BatchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one forward and backward pass gave, copied to the CPU."""
+
+    logits: Tensor
+    """`(B, C)`, fp32."""
+    loss: float
+    gradient: Tensor
+    """All gradients, flattened to one fp32 vector."""
+    parameters_on: tuple[str, ...]
+    """Devices that hold parameters and buffers."""
+    batch_on: str
+    seconds: float
+    """The second pass, so that set-up cost is not counted."""
+    before: DeviceMemory | None
+    during: DeviceMemory | None
+    """At the end of the pass, peaks included."""
+    after: DeviceMemory | None = None
+    """With model and batch gone."""
+
+
+def run_one_batch(model: nn.Module, normalise: Normalise, images: Tensor, labels: Tensor, device: Device) -> BatchResult:
+    """Forward and backward of one batch in fp32 on `device`; the model ends on the CPU, its weights unchanged.
+
+    TF32 is off meanwhile: it rounds products to 10 bits and would hide a real difference behind a wide tolerance.
+    """
+    device.reset_peak()
+    before = device.memory()
+    with _exact_products():
+        result = _measure(model, normalise, images, labels, device, before)
+    model.to("cpu")
+    device.reset_peak()
+    return msgspec.structs.replace(result, after=device.memory())
+
+
+def _measure(
+    model: nn.Module,
+    normalise: Normalise,
+    images: Tensor,
+    labels: Tensor,
+    device: Device,
+    before: DeviceMemory | None,
+) -> BatchResult:
+    _train_without_chance(model.to(device.torch_device))
+    on_device = images.to(device.torch_device)
+    truth = labels.to(device.torch_device)
+    started = 0.0
+    for _ in range(2):
+        model.zero_grad(set_to_none=True)
+        device.synchronize()
+        started = time.perf_counter()
+        logits = model(normalise(on_device))
+        loss = nn.functional.cross_entropy(logits, truth)
+        loss.backward()
+        device.synchronize()
+    seconds = time.perf_counter() - started
+    gradients = [p.grad.detach().float().flatten().cpu() for p in model.parameters() if p.grad is not None]
+    held = [*model.parameters(), *model.buffers()]
+    result = BatchResult(
+        logits=logits.detach().float().cpu(),
+        loss=float(loss.detach()),
+        gradient=torch.cat(gradients),
+        parameters_on=tuple(sorted({tensor.device.type for tensor in held})),
+        batch_on=on_device.device.type,
+        seconds=seconds,
+        before=before,
+        during=device.memory(),
+    )
+    model.zero_grad(set_to_none=True)
+    return result
+
+
+def _train_without_chance(model: nn.Module) -> None:
+    """Training mode, but dropout and drop-path off: two devices never draw the same random numbers."""
+    model.train()
+    for module in model.modules():
+        if type(module).__name__.startswith("Drop"):
+            module.eval()
+
+
+class _exact_products:  # noqa: N801 - reads as a statement
+    """While inside, fp32 matrix products are computed in fp32."""
+
+    def __enter__(self) -> None:
+        self._matmul = torch.backends.cuda.matmul.allow_tf32
+        self._cudnn = torch.backends.cudnn.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+
+    def __exit__(self, *exc_info: object) -> None:
+        torch.backends.cuda.matmul.allow_tf32 = self._matmul
+        torch.backends.cudnn.allow_tf32 = self._cudnn

@@ -1,0 +1,114 @@
+"""pictures.tsv of a run folder: which picture was in which split, with its hash, so that a repeat is the same and notices changes.
+
+The first line names DATA; then split, class, sha256 of the file's bytes, path. Names are percent-encoded bytes, so any file
+name survives.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+import msgspec
+
+from rigwise.errors import BadInput
+from rigwise.speech import say
+from rigwise.train.pictures import SPLITS, Picture, PictureSet
+from rigwise.train.printable import printable
+
+FILE_NAME = "pictures.tsv"
+_HEADER = "# split\tclass\tsha256\tpath"
+_ROOT = "# root\t"
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """Where one picture was, and what it was."""
+
+    split: str
+    class_name: str
+    sha256: str
+
+
+class PictureLedger(msgspec.Struct, frozen=True):
+    """What a run recorded of its pictures."""
+
+    root: Path
+    pictures: dict[str, Recorded]
+    """By path, relative to the root."""
+
+
+def picture_lines(pictures: PictureSet) -> str:
+    """The text of pictures.tsv."""
+    lines = [_ROOT + _quoted(_home_relative(pictures.root)), _HEADER]
+    for split in SPLITS:
+        for picture in getattr(pictures, split):
+            cells = (split, _quoted(pictures.classes[picture.label]), picture.sha256, _quoted(picture.path))
+            lines.append("\t".join(cells))
+    return "\n".join(lines) + "\n"
+
+
+def read_picture_lines(path: Path) -> PictureLedger:
+    """What an earlier run recorded of its pictures.
+
+    Raises:
+        BadInput: the file is missing or damaged.
+    """
+    try:
+        root, _, *rows = path.read_text("utf-8").splitlines()
+        return PictureLedger(Path(_plain(root.removeprefix(_ROOT))).expanduser(), dict(_row(row) for row in rows))
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            say("cannot repeat from {folder}", folder=path.parent),
+            say("{name} is missing or damaged: {error}", name=path.name, error=error),
+            say("give a run folder that `rigwise train` made, or start anew: rigwise train DATA"),
+        ) from error
+
+
+def _row(line: str) -> tuple[str, Recorded]:
+    split, class_name, sha256, path = line.split("\t")
+    return _plain(path), Recorded(split, _plain(class_name), sha256)
+
+
+def _home_relative(path: Path) -> str:
+    """An absolute path with the home folder written as `~`: no user name, still usable."""
+    absolute, home = path.absolute(), Path.home()
+    return f"~/{absolute.relative_to(home)}" if absolute.is_relative_to(home) else str(absolute)
+
+
+def _quoted(name: str) -> str:
+    return quote_from_bytes(name.encode("utf-8", "surrogateescape"), safe="/ ~")
+
+
+def _plain(quoted: str) -> str:
+    return unquote_to_bytes(quoted).decode("utf-8", "surrogateescape")
+
+
+def changes(pictures: PictureSet, recorded: dict[str, Recorded]) -> tuple[str, ...]:
+    """One line per picture that is not what it was: changed, missing or new."""
+    return tuple(_changes(pictures, recorded))
+
+
+def _changes(pictures: PictureSet, recorded: dict[str, Recorded]) -> Iterator[str]:
+    now = {picture.path: picture for split in SPLITS for picture in getattr(pictures, split)}
+    for path, before in recorded.items():
+        picture = now.get(path)
+        if picture is None:
+            yield say("{path}: missing or unreadable now", path=printable(path))
+        elif picture.sha256 != before.sha256:
+            yield say("{path}: its bytes changed", path=printable(path))
+        elif pictures.classes[picture.label] != before.class_name:
+            yield say("{path}: another class", path=printable(path))
+    for path in now.keys() - recorded.keys():
+        yield say("{path}: new", path=printable(path))
+
+
+def same_split(pictures: PictureSet, recorded: dict[str, Recorded]) -> PictureSet:
+    """The pictures in the splits they had; a new picture stays where the rule puts it."""
+    placed: dict[str, list[Picture]] = {split: [] for split in SPLITS}
+    order = {path: place for place, path in enumerate(recorded)}
+    for split in SPLITS:
+        for picture in getattr(pictures, split):
+            before = recorded.get(picture.path)
+            placed[before.split if before else split].append(picture)
+    for split in SPLITS:
+        placed[split].sort(key=lambda picture: order.get(picture.path, len(order)))
+    return msgspec.structs.replace(pictures, **{split: tuple(placed[split]) for split in SPLITS})

@@ -1,0 +1,116 @@
+"""The sections of a recipe: typed, with units in the comments and the range check beside each value."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from rigwise.speech import say
+
+
+class ModelSection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which network starts from which weights."""
+
+    name: str = "tf_efficientnet_lite0"
+    """Any timm model name."""
+    weights: str = "auto"
+    """`auto` (real pretrained weights or an error), `none` (random, asked for), or a file."""
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        if not self.name.strip():
+            yield say("name: must not be empty")
+
+
+class PicturesSection(msgspec.Struct, frozen=True, kw_only=True):
+    """How DATA is read and split."""
+
+    image_size: int = 224
+    """Pixels, square, as the network sees it."""
+    val_ratio: float = 0.15
+    test_ratio: float = 0.15
+    """Shares held back when DATA is one folder of classes."""
+    max_bad_ratio: float = 0.05
+    """A run stops when more than this share of the files is unreadable."""
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        yield from _outside("image_size", self.image_size, 32, 1024)
+        yield from _outside("val_ratio", self.val_ratio, 0.01, 0.5)
+        yield from _outside("test_ratio", self.test_ratio, 0.0, 0.5)
+        yield from _outside("max_bad_ratio", self.max_bad_ratio, 0.0, 1.0)
+
+
+class TrainingSection(msgspec.Struct, frozen=True, kw_only=True):
+    """The trials on a GPU. The guided experiment: 200 steps at batch 32, then 64 when VRAM allows."""
+
+    steps: int = 200
+    batch_size: int = 32
+    larger_batch_size: int = 64
+    learning_rate: float = 1e-3
+    """Peak of a cosine schedule for AdamW, at `batch_size`."""
+    weight_decay: float = 0.01
+    warmup_steps: int = 10
+    """Optimiser steps over which the learning rate rises to its peak."""
+    seed: int = 0
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        yield from _outside("steps", self.steps, 1, 1_000_000)
+        yield from _outside("batch_size", self.batch_size, 2, 65_536)
+        yield from _outside("larger_batch_size", self.larger_batch_size, 2, 65_536)
+        yield from _outside("learning_rate", self.learning_rate, 1e-8, 10.0)
+        yield from _outside("weight_decay", self.weight_decay, 0.0, 1.0)
+        yield from _outside("warmup_steps", self.warmup_steps, 0, 100_000)
+        yield from _outside("seed", self.seed, 0, 2**31 - 1)
+
+
+class CpuSection(msgspec.Struct, frozen=True, kw_only=True):
+    """What runs instead where no GPU is usable: the same experiment at a size that ends in minutes."""
+
+    steps: int = 60
+    image_size: int = 128
+    num_threads: int = 0
+    """0 means all cores the process may use; the run folder records the number taken."""
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        yield from _outside("steps", self.steps, 1, 1_000_000)
+        yield from _outside("image_size", self.image_size, 32, 1024)
+        yield from _outside("num_threads", self.num_threads, 0, 1024)
+
+
+class LoaderSection(msgspec.Struct, frozen=True, kw_only=True):
+    """How pictures reach the device."""
+
+    num_threads: int = 0
+    """Decode threads; 0 means one per core the process may use, at most 8."""
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        yield from _outside("num_threads", self.num_threads, 0, 256)
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that decides how an experiment runs."""
+
+    model: ModelSection = ModelSection()
+    pictures: PicturesSection = PicturesSection()
+    training: TrainingSection = TrainingSection()
+    cpu: CpuSection = CpuSection()
+    loader: LoaderSection = LoaderSection()
+
+
+SECTIONS: dict[str, Any] = {
+    "model": ModelSection,
+    "pictures": PicturesSection,
+    "training": TrainingSection,
+    "cpu": CpuSection,
+    "loader": LoaderSection,
+}
+
+
+def _outside(name: str, value: float, low: float, high: float) -> Iterator[str]:
+    # `not (low <= value)` rather than `value < low`: NaN must be refused too.
+    if not low <= value <= high:
+        yield say("{name} = {value}: must be from {low} to {high}", name=name, value=value, low=low, high=high)

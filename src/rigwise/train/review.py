@@ -1,0 +1,59 @@
+"""The predictions a person should look at: the recommended model's, worst first."""
+
+import base64
+from io import BytesIO
+
+from PIL import Image
+
+from rigwise.records.run import Confusion, Prediction
+from rigwise.train.decode import decode
+from rigwise.train.full_trial import Trained
+from rigwise.train.lab import Lab
+from rigwise.train.pictures import Picture
+from rigwise.train.printable import printable
+
+NUM_REVIEWED = 40
+THUMBNAIL_PIXELS = 112
+THUMBNAIL_QUALITY = 80
+
+
+def review(lab: Lab, chosen: Trained) -> tuple[Confusion, tuple[Prediction, ...]]:
+    """The confusion matrix and the first predictions, largest loss first, on the split held back."""
+    split = "test" if lab.pictures.test else "val"
+    pictures = lab.pictures.test or lab.pictures.val
+    scores = chosen.review
+    confusion = Confusion(
+        trial=chosen.result.name,
+        split=split,
+        classes=lab.pictures.classes,
+        counts=scores.confusion(len(lab.pictures.classes)),
+    )
+    worst = scores.losses.argsort(descending=True, stable=True)[:NUM_REVIEWED].tolist()
+    return confusion, tuple(_prediction(lab, pictures[place], chosen, place) for place in worst)
+
+
+def _prediction(lab: Lab, picture: Picture, chosen: Trained, place: int) -> Prediction:
+    scores = chosen.review
+    predicted = int(scores.predictions[place])
+    return Prediction(
+        path=printable(picture.path),
+        truth=lab.pictures.classes[picture.label],
+        predicted=lab.pictures.classes[predicted],
+        probability=float(scores.probabilities[place, predicted]),
+        truth_probability=float(scores.probabilities[place, picture.label]),
+        loss=float(scores.losses[place]),
+        thumbnail=thumbnail(decode_for_thumbnail(lab, picture)),
+    )
+
+
+def decode_for_thumbnail(lab: Lab, picture: Picture) -> Image.Image:
+    """The picture as the network saw it before cropping."""
+    return Image.fromarray(decode(lab.pictures.root / picture.path))
+
+
+def thumbnail(image: Image.Image) -> str:
+    """A small JPEG as a data: URI, so that the page needs no other file."""
+    image.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
+    buffer = BytesIO()
+    image.save(buffer, "JPEG", quality=THUMBNAIL_QUALITY)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,103 @@
+"""The same single batch on the CPU, then on a GPU: a chain of links, the first broken one named.
+
+Tolerances: the two devices sum in another order, so logits may differ by `LOGIT_TOLERANCE` of the largest logit, and the
+gradient vector by `GRADIENT_TOLERANCE` of its length. Both are far above fp32 rounding through about 50 layers
+(1e-7 x sqrt(operations)) and far below what a wrong kernel, a wrong layout or TF32 products (2^-11 each) give.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from rigwise.records.smoke import Link, SmokeReport
+from rigwise.speech import say
+from rigwise.train.device import CpuDevice, Device
+from rigwise.train.normalise import Normalise
+from rigwise.train.one_batch import BatchResult, run_one_batch
+from rigwise.units import duration, memory
+
+LOGIT_TOLERANCE = 1e-3
+GRADIENT_TOLERANCE = 1e-2
+
+
+def smoke(
+    model: nn.Module, normalise: Normalise, images: Tensor, labels: Tensor, gpu: Device | None, no_gpu: str
+) -> tuple[SmokeReport, BatchResult, BatchResult | None]:
+    """The chain of links, the CPU result, and the GPU result where one ran.
+
+    Args:
+        model: on the CPU; it ends there too.
+        normalise: what the model expects of its pictures.
+        images: `(B, 3, H, W)` uint8.
+        labels: `(B,)` int64.
+        gpu: the device to prove, or None.
+        no_gpu: why there is none, in words.
+    """
+    links: list[Link] = []
+    reference = run_one_batch(model, normalise, images, labels, CpuDevice())
+    links.append(_finite(say("cpu batch"), reference))
+    result: BatchResult | None = None
+    if gpu is None:
+        links.append(Link(name=say("device available"), ok=False, text=no_gpu))
+    elif links[0].ok:
+        links.append(Link(name=say("device available"), ok=True, text=gpu.name))
+        try:
+            result = run_one_batch(model, normalise, images, labels, gpu)
+            links += _gpu_links(reference, result, gpu)
+        except RuntimeError as error:
+            model.to("cpu")
+            links.append(Link(name=say("batch runs on the device"), ok=False, text=str(error).splitlines()[0]))
+    return _report(links), reference, result
+
+
+def _gpu_links(reference: BatchResult, result: BatchResult, gpu: Device) -> Iterator[Link]:
+    kind = gpu.torch_device.type
+    where = ", ".join(result.parameters_on)
+    yield Link(name=say("parameters on the device"), ok=result.parameters_on == (kind,), text=where)
+    yield Link(name=say("batch on the device"), ok=result.batch_on == kind, text=result.batch_on)
+    yield _finite(say("forward and backward finite"), result)
+    yield _agreement(reference, result)
+    if result.before and result.during and result.after:
+        yield _memory_link(result.before.allocated, result.during.peak_allocated, result.after.allocated)
+
+
+def _finite(name: str, result: BatchResult) -> Link:
+    finite = bool(torch.isfinite(result.logits).all() and torch.isfinite(result.gradient).all())
+    text = say(
+        "loss {loss}, gradient length {length}, {seconds} forward and backward",
+        loss=f"{result.loss:.4f}",
+        length=f"{float(result.gradient.norm()):.4g}",
+        seconds=duration(result.seconds),
+    )
+    return Link(name=name, ok=finite, text=text)
+
+
+def _agreement(reference: BatchResult, result: BatchResult) -> Link:
+    logits = float((reference.logits - result.logits).abs().max() / reference.logits.abs().max().clamp_min(1e-12))
+    gradient = float((reference.gradient - result.gradient).norm() / reference.gradient.norm().clamp_min(1e-12))
+    # Written so that NaN counts as disagreement.
+    agree = logits <= LOGIT_TOLERANCE and gradient <= GRADIENT_TOLERANCE
+    text = say(
+        "logits differ by {logits} (at most {logit_limit}), gradients by {gradient} (at most {gradient_limit}), relative",
+        logits=f"{logits:.2g}",
+        logit_limit=f"{LOGIT_TOLERANCE:g}",
+        gradient=f"{gradient:.2g}",
+        gradient_limit=f"{GRADIENT_TOLERANCE:g}",
+    )
+    return Link(name=say("equal to the CPU result"), ok=agree, text=text)
+
+
+def _memory_link(before: int, peak: int, after: int) -> Link:
+    text = say(
+        "{before} before, {peak} at the peak, {after} after", before=memory(before), peak=memory(peak), after=memory(after)
+    )
+    return Link(name=say("memory rises and falls"), ok=peak > before and after < peak, text=text)
+
+
+def _report(links: list[Link]) -> SmokeReport:
+    report = SmokeReport(links=tuple(links), next_step=say("rigwise train DATA"))
+    broken = report.first_broken
+    if broken is None:
+        return report
+    return SmokeReport(links=report.links, next_step=say("rigwise check"))
