@@ -3,6 +3,7 @@
 import difflib
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from rigwise.decide import decide
@@ -12,7 +13,7 @@ from rigwise.probes.rig import read_rig
 from rigwise.records.evidence import Quote, Status
 from rigwise.records.finding import RIG, CheckReport, Finding, Problem, Verdict
 from rigwise.records.reading import AbsentReading, Reading, watch_readings
-from rigwise.records.rig import Rig
+from rigwise.records.rig import Gpu, Rig
 from rigwise.sources.source import Source
 from rigwise.speech import say
 
@@ -22,7 +23,12 @@ Examination = Callable[[], Iterable[Problem]]
 def diagnose(source: Source, *, python: str | None = None, only: Sequence[str] = ()) -> CheckReport:
     """The decision about the machine behind `source`, with every finding. `only` names the checks to run."""
     selected = chosen_checks(only)
-    return decide(run_checks(read_rig(source, python=python), selected))
+    return judge(read_rig(source, python=python), selected)
+
+
+def judge(rig: Rig, only: Sequence[str] = ()) -> CheckReport:
+    """The decision about a machine already read."""
+    return decide(run_checks(rig, only))
 
 
 def run_checks(rig: Rig, only: Sequence[str] = ()) -> tuple[Finding, ...]:
@@ -58,18 +64,22 @@ def _examinations(check: str, rig: Rig) -> Iterator[tuple[str, Examination]]:
     """Every target of a check with the call that examines it."""
     module = importlib.import_module(f"rigwise.checks.{check}")
     if hasattr(module, "check_rig"):
-        yield RIG, lambda: module.check_rig(rig)
-        return
-    if not rig.gpus:
-        yield RIG, lambda: _no_gpu(rig)
-    for gpu in rig.gpus:
-        yield gpu.label, lambda gpu=gpu: module.check_gpu(gpu, rig) if gpu.reachable.need() else ()
+        yield RIG, partial(module.check_rig, rig)
+    elif not rig.gpus:
+        yield RIG, partial(_without_gpus, rig)
+    for gpu in rig.gpus if hasattr(module, "check_gpu") else ():
+        yield gpu.label, partial(_on_gpu, module.check_gpu, gpu, rig)
 
 
-def _no_gpu(rig: Rig) -> Iterable[Problem]:
-    """A check of a GPU cannot tell anything of a rig that shows none."""
-    rig.num_gpus.need()
-    raise AbsentReading(Reading("GPU", None, Status.NOT_FOUND, rig.num_gpus.quote))
+def _without_gpus(rig: Rig) -> Iterable[Problem]:
+    """Nothing can be told about GPUs of which the evidence shows none."""
+    rig.need_gpus()
+    raise AbsentReading(Reading(say("description of any GPU"), None, Status.NOT_RECORDED, rig.num_gpus.quote))
+
+
+def _on_gpu(check_gpu: Callable[[Gpu, Rig], Iterable[Problem]], gpu: Gpu, rig: Rig) -> Iterable[Problem]:
+    gpu.reachable.need()
+    return check_gpu(gpu, rig)
 
 
 def _findings(check: str, row: CheckRow, target: str, examine: Examination) -> list[Finding]:

@@ -1,4 +1,7 @@
-"""Asks a source everything a recording answers. Run as a program, it asks the machine it runs on, and prints JSON."""
+"""Asks a source everything a recording answers.
+
+As a program, `asking.py SCENARIO FOLDER` asks the machine it runs on, records it in FOLDER and prints the answers.
+"""
 
 import shlex
 import sys
@@ -10,6 +13,7 @@ from rigwise.knowledge.nvml_calls import HANDLE, nvml_calls
 from rigwise.records.evidence import Evidence, Status
 from rigwise.sources import layout
 from rigwise.sources.live import LiveSource
+from rigwise.sources.recorder import Recorder
 from rigwise.sources.source import Source
 
 
@@ -18,15 +22,15 @@ def ask_everything(source: Source, scenario: Path) -> list[Evidence]:
     nvml = [source.nvml(key, gpu) for key, gpu in nvml_questions(scenario)]
     files = [source.file(path) for path in recorded_files(scenario)]
     commands = [
-        source.command(shlex.split(key), key=key, timeout_seconds=0.5 if status is Status.TIMED_OUT else 10.0)
+        source.command(shlex.split(key), key=key, timeout_seconds=0.5 if status is Status.TIMED_OUT else 20.0)
         for key, status in recorded_commands(scenario).items()
     ]
     return [*nvml, *files, *commands, source.kernel_log()]
 
 
 def nvml_questions(scenario: Path) -> list[tuple[str, int | None]]:
-    """Every row of nvml_calls.csv, for the system and for each GPU the recording knows (GPU 0 where it knows none)."""
-    rows = list(layout.read_rows(scenario / layout.NVML, 4))
+    """Every row of nvml_calls.csv, for the system and for each GPU of the recording (GPU 0 where it has none)."""
+    rows = layout.read_rows(scenario / layout.NVML, 4)
     gpus = sorted({int(gpu) for gpu, key, *_rest in rows if key == HANDLE}) or [0]
     system = [(call.key, None) for call in nvml_calls().values() if call.scope == "system"]
     return system + [(call.key, gpu) for gpu in gpus for call in nvml_calls().values() if call.scope == "gpu"]
@@ -46,5 +50,7 @@ def recorded_commands(scenario: Path) -> dict[str, Status]:
 
 
 if __name__ == "__main__":
-    live = LiveSource(nvml_limit_seconds=0.5)
-    sys.stdout.buffer.write(msgspec.json.encode(ask_everything(live, Path(sys.argv[1]))))
+    machine = Recorder(LiveSource(nvml_limit_seconds=1.0))
+    answers = ask_everything(machine, Path(sys.argv[1]))
+    machine.write(Path(sys.argv[2]), masked=False)
+    sys.stdout.buffer.write(msgspec.json.encode(answers))

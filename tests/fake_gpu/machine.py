@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fake_gpu.asking import recorded_commands
 from fake_gpu.build import fake_library
+
 from rigwise.knowledge.nvml_calls import INIT
 from rigwise.records.evidence import Status
 from rigwise.sources import layout

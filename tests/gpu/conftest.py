@@ -1,5 +1,8 @@
 import pytest
 import torch
+from training_lab import easy_pictures, make_lab
+
+__all__ = ["easy_pictures", "make_lab"]
 
 
 @pytest.fixture(autouse=True)

@@ -45,7 +45,9 @@ def room(path: Path) -> str:
 def imports(path: Path) -> Iterator[tuple[str, bool]]:
     """Every module `path` imports, and whether it is only imported inside a function."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    inside = {id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)}
+    inside = {
+        id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
+    }
     for node in ast.walk(tree):
         lazy = id(node) in inside
         if isinstance(node, ast.Import):

@@ -33,7 +33,11 @@ def test_say_takes_a_literal_whose_fields_are_given(path: Path) -> None:
         given = {keyword.arg for keyword in call.keywords}
         if None in given:
             continue
-        fields = {name.split(".")[0] for _, name, _, _ in string.Formatter().parse(sentence.value) if name} if given else set()
+        fields = (
+            {name.split(".")[0] for _, name, _, _ in string.Formatter().parse(sentence.value) if name}
+            if given
+            else set()
+        )
         assert fields == given, f"{where}: {sentence.value!r} is given {given}"
 
 

@@ -1,5 +1,6 @@
 """What cannot be read is refused in words; what can, is read without touching the folder."""
 
+import contextlib
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -102,7 +103,26 @@ def test_a_damaged_database_is_named(tmp_path: Path, damage: Callable[[Path], No
     damage(folder.database)
     with pytest.raises(BadInput) as caught:
         load_run(folder.path)
-    assert caught.value.what == f"{folder.database} is damaged"
+    assert caught.value.what == f"cannot read {folder.database}"
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [("facts", "value", "{"), ("facts", "value", '"yes"'), ("steps", "step", "many"), ("steps", "trial", None)],
+)
+def test_a_value_of_the_wrong_kind_is_named(tmp_path: Path, table: str, column: str, value: str | None) -> None:
+    folder = finished_run(tmp_path / "run")
+    with contextlib.closing(sqlite3.connect(folder.database)) as connection, connection:
+        connection.execute("INSERT INTO facts VALUES ('finished', 'true')")
+        connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+    with pytest.raises(BadInput) as caught:
+        load_run(folder.path)
+    assert caught.value.what == f"cannot read {folder.database}"
+
+
+def test_a_path_longer_than_any_folder_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="not the folder of a run"):
+        load_run(tmp_path / ("x" * 300))
 
 
 def test_another_programs_database_is_refused(tmp_path: Path) -> None:

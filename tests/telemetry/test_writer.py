@@ -216,9 +216,13 @@ def test_a_record_sqlite_cannot_hold_is_not_swallowed(tmp_path: Path) -> None:
 
 
 def test_what_is_recorded_when_the_block_fails_is_kept(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), RunWriter(tmp_path / "run.sqlite") as writer:
-        writer.record(step(1))
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with RunWriter(tmp_path / "run.sqlite") as writer:
+            writer.record(step(1))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     run = load_run(tmp_path)
     assert run.steps == (step(1),)
     assert not run.finished

@@ -29,7 +29,9 @@ def test_what_is_written_reads_back_equal() -> None:
 
 
 def test_an_unknown_key_names_the_nearest_valid_one() -> None:
-    assert "training.batchsize: unknown key; did you mean training.batch_size?" in faults_of("[training]\nbatchsize = 8\n")
+    assert "training.batchsize: unknown key; did you mean training.batch_size?" in faults_of(
+        "[training]\nbatchsize = 8\n"
+    )
 
 
 def test_an_unknown_section_names_the_nearest_valid_one() -> None:
@@ -41,8 +43,16 @@ def test_a_key_like_nothing_lists_the_valid_ones() -> None:
 
 
 def test_all_faults_are_reported_at_once() -> None:
-    why = faults_of("[training]\nsteps = 0\nbatch_size = 'many'\nsede = 1\n[pictures]\nimage_size = 3\nval_ratio = nan\n")
-    for expected in ("training.steps", "training.batch_size", "training.sede", "pictures.image_size", "pictures.val_ratio"):
+    why = faults_of(
+        "[training]\nsteps = 0\nbatch_size = 'many'\nsede = 1\n[pictures]\nimage_size = 3\nval_ratio = nan\n"
+    )
+    for expected in (
+        "training.steps",
+        "training.batch_size",
+        "training.sede",
+        "pictures.image_size",
+        "pictures.val_ratio",
+    ):
         assert expected in why
     assert len(why.splitlines()) == 5
 

@@ -74,12 +74,19 @@ def test_changed_missing_and_new_pictures_are_named(tmp_path: Path) -> None:
         tmp_path, train=(picture("a.jpg", sha256="b" * 64), picture("c.jpg", label=1)), val=(picture("d.jpg"),)
     )
     said = changes(after, recorded)
-    assert said == ("a.jpg: its bytes changed", "b.jpg: missing or unreadable now", "c.jpg: another class", "d.jpg: new")
+    assert said == (
+        "a.jpg: its bytes changed",
+        "b.jpg: missing or unreadable now",
+        "c.jpg: another class",
+        "d.jpg: new",
+    )
 
 
 def test_pictures_go_back_to_the_split_they_had(tmp_path: Path) -> None:
     ledger_file = tmp_path / "pictures.tsv"
-    ledger_file.write_text(picture_lines(picture_set(tmp_path, train=(picture("b"), picture("a")), val=(picture("c"),))))
+    ledger_file.write_text(
+        picture_lines(picture_set(tmp_path, train=(picture("b"), picture("a")), val=(picture("c"),)))
+    )
     now = picture_set(tmp_path, train=(picture("c"), picture("new")), val=(picture("a"), picture("b")))
     again = same_split(now, read_picture_lines(ledger_file).pictures)
     assert [p.path for p in again.train] == ["b", "a", "new"]

@@ -1,6 +1,5 @@
 """`rigwise check`: what is wrong with this machine, or with recorded evidence of one."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +19,7 @@ def check(
     python: UserPython = None,
 ) -> ExitCode:
     """Answer first, evidence second, one next command last."""
-    from rigwise.engine import diagnose
+    from rigwise.engine import chosen_checks, judge
     from rigwise.probes.rig import read_rig
     from rigwise.report.check_text import check_text
     from rigwise.report.json_text import check_json
@@ -28,8 +27,9 @@ def check(
     from rigwise.sources.live import LiveSource
     from rigwise.sources.opening import open_source
 
+    selected = chosen_checks(only or ())
     rig = read_rig(LiveSource() if source is None else open_source(source), python=python)
-    report = diagnose(rig, only=tuple(only or ()))
+    report = judge(rig, selected)
     if json:
         typer.echo(check_json(report))
     else:

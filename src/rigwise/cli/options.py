@@ -1,6 +1,5 @@
 """Options that several commands share, each spelled once."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +12,6 @@ FromSource = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help=say("Print one JSON object."))]
 UserPython = Annotated[
-    Path | None,
+    str | None,
     typer.Option("--python", metavar="PATH", help=say("The interpreter whose frameworks are meant.")),
 ]

@@ -7,13 +7,13 @@ from rigwise.errors import ExitCode
 
 def overview() -> ExitCode:
     """One screen."""
-    from rigwise.engine import diagnose
+    from rigwise.engine import judge
     from rigwise.probes.rig import read_rig
     from rigwise.report.overview_text import overview_text
     from rigwise.report.rig_text import rig_lines
     from rigwise.sources.live import LiveSource
 
     rig = read_rig(LiveSource())
-    report = diagnose(rig)
+    report = judge(rig)
     on_paper().print(overview_text(report, rig_lines(rig)))
     return exit_code(report)

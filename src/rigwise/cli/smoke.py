@@ -40,7 +40,7 @@ def smoke(
 def _prove(model: str) -> "SmokeReport":
     import torch
 
-    from rigwise.engine import diagnose
+    from rigwise.engine import judge
     from rigwise.probes.rig import read_rig
     from rigwise.sources.live import LiveSource
     from rigwise.train.conditions import why_no_gpu
@@ -55,6 +55,5 @@ def _prove(model: str) -> "SmokeReport":
     images = torch.randint(0, 256, (BATCH_SIZE, 3, IMAGE_SIZE, IMAGE_SIZE), generator=chance, dtype=torch.uint8)
     labels = torch.randint(0, 5, (BATCH_SIZE,), generator=chance)
     gpu = first_gpu()
-    why = "" if gpu else why_no_gpu(diagnose(read_rig(LiveSource())))
-    report, _, _ = prove(built.model, Normalise(built.mean, built.std), images, labels, gpu, why)
-    return report
+    why = "" if gpu else why_no_gpu(judge(read_rig(LiveSource())))
+    return prove(built.model, Normalise(built.mean, built.std), images, labels, gpu, why).report

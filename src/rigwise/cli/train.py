@@ -105,7 +105,7 @@ def _with_model(recipe: "Recipe", model: str | None) -> "Recipe":
 
 def _note_rig(evidence: Path) -> "RigNote":
     """E1: the check report and the rig in four lines; the evidence goes into the run folder, masked."""
-    from rigwise.engine import diagnose
+    from rigwise.engine import judge
     from rigwise.probes.rig import read_rig
     from rigwise.report.rig_text import rig_lines
     from rigwise.sources.live import LiveSource
@@ -115,7 +115,7 @@ def _note_rig(evidence: Path) -> "RigNote":
     recorder = Recorder(LiveSource())
     rig = read_rig(recorder)
     recorder.write(evidence)
-    return RigNote(report=diagnose(rig), lines=rig_lines(rig))
+    return RigNote(report=judge(rig), lines=rig_lines(rig))
 
 
 def _sample(writer: "RunWriter") -> "Sampler":

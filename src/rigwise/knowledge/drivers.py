@@ -61,8 +61,8 @@ def driver_branch(version: str) -> DriverBranch | None:
 def version_numbers(version: str) -> tuple[int, ...]:
     """A dotted version as numbers, to compare.
 
-    >>> version_numbers("525.60.13") >= version_numbers("525.60"), version_numbers("580.65.06") >= version_numbers("580")
-    (True, True)
+    >>> version_numbers("525.60.13") >= version_numbers("525.60"), version_numbers("580.65.06") < version_numbers("580")
+    (True, False)
     """
     return tuple(int(part) for part in version.split("."))
 

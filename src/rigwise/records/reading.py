@@ -48,16 +48,30 @@ class Reading(msgspec.Struct, Generic[T], frozen=True):
         Raises:
             AbsentReading: there is none; the engine turns this into `unknown`.
         """
-        watched = _watched.get()
-        if watched is not None:
-            watched.append(self)
+        self._remember()
         if self.value is None:
             raise AbsentReading(self)
         return self.value
 
+    def answered(self) -> bool:
+        """Whether there is a value; a failure is an answer too, and counts as evidence.
+
+        Raises:
+            AbsentReading: nobody asked, or the question hung.
+        """
+        self._remember()
+        if self.status in (Status.NOT_RECORDED, Status.TIMED_OUT):
+            raise AbsentReading(self)
+        return self.present
+
     def value_or(self, default: T) -> T:
         """The value, or `default` where there is none and the check can do without."""
         return default if self.value is None else self.value
+
+    def _remember(self) -> None:
+        watched = _watched.get()
+        if watched is not None:
+            watched.append(self)
 
 
 def present(name: str, value: T, evidence: Evidence, text: str | None = None) -> Reading[T]:

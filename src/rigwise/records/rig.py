@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from rigwise.records.evidence import Quote, Status
-from rigwise.records.reading import Reading
+from rigwise.records.reading import AbsentReading, Reading
 
 NOT_ASKED: Reading[Any] = Reading("", None, Status.NOT_RECORDED, Quote("", ""))
 """For values that only some ways of reading a rig know about."""
@@ -160,5 +160,13 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             AbsentReading: nobody asked the driver, or it never answered.
         """
-        unanswered = self.num_gpus.status in (Status.NOT_RECORDED, Status.TIMED_OUT)
-        return self.num_gpus.need() > 0 if self.num_gpus.present or unanswered else False
+        return self.num_gpus.answered() and self.num_gpus.need() > 0
+
+    def need_gpus(self) -> None:
+        """Nothing, when the driver lists a GPU.
+
+        Raises:
+            AbsentReading: it lists none, so that nothing can be said about GPUs.
+        """
+        if not self.lists_gpus():
+            raise AbsentReading(Reading("GPU", None, Status.NOT_FOUND, self.num_gpus.quote))

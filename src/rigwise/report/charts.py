@@ -16,6 +16,8 @@ def loss_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
     title = say("Training loss")
     if not by_trial:
         return Chart(id="loss", title=title, why_empty=say("No trial completed a training step."))
+    if not any(math.isfinite(step.loss) for step in run.steps):
+        return Chart(id="loss", title=title, why_empty=say("The loss was not finite in any step."))
     traces = []
     for trial, steps in by_trial.items():
         numbers: list[float | None] = [step.step for step in steps]
@@ -32,7 +34,10 @@ def loss_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
         legend=trial_legend(accents, by_trial),
         figure={
             "data": traces,
-            "layout": {"xaxis": axis(say("training step")), "yaxis": axis(say("cross-entropy loss (nats)"))},
+            "layout": {
+                "xaxis": axis(say("training step")),
+                "yaxis": axis(say("cross-entropy loss (nats)"), rangemode="tozero"),
+            },
         },
     )
 
@@ -174,7 +179,7 @@ def _step_time_caption(by_trial: dict[str, list[Step]], ceiling_seconds: float) 
     above = [step.step_seconds for steps in by_trial.values() for step in steps if step.step_seconds > ceiling_seconds]
     if above:
         words = say(
-            "{count} steps are above the chart, the longest {seconds} s.", count=len(above), seconds=number(max(above))
+            "Steps above the chart: {count}, the longest {seconds} s.", count=len(above), seconds=number(max(above))
         )
         caption += " " + words
     return caption

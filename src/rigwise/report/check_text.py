@@ -28,7 +28,7 @@ def check_text(report: CheckReport, rig_line: str, show_all: bool = False) -> Re
     for position, cause in enumerate(arranged.causes):
         _add_cause(body, cause, first=position == 0)
         if position == 0:
-            _add_next(body, report.decision.next_steps)
+            _add_next(body, report.decision.next_steps or cause.finding.next_steps)
     if not arranged.causes:
         _add_next(body, report.decision.next_steps)
     _add_unknown(body, arranged.unknown if show_all else arranged.unknown[:MAX_UNKNOWN])

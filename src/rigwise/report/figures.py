@@ -46,11 +46,6 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     why_empty: str = ""
 
 
-def trial_names(run: RunRecord) -> tuple[str, ...]:
-    """Every trial that left steps or a result, in the order they were run."""
-    return tuple(dict.fromkeys([trial.name for trial in run.trials] + [step.trial for step in run.steps]))
-
-
 def steps_by_trial(run: RunRecord) -> dict[str, list[Step]]:
     """The steps of each trial, in the order they were run."""
     by_trial: dict[str, list[Step]] = {}
@@ -60,10 +55,9 @@ def steps_by_trial(run: RunRecord) -> dict[str, list[Step]]:
 
 
 def trial_accents(run: RunRecord) -> dict[str, Accent]:
-    """The accent each trial keeps through every chart; only trials with steps take one up first."""
-    with_steps = {step.trial for step in run.steps}
-    names = sorted(trial_names(run), key=lambda name: name not in with_steps)
-    return {name: _accent(position) for position, name in enumerate(names)}
+    """The accent each trial that has a curve keeps through every chart."""
+    with_curves = dict.fromkeys([step.trial for step in run.steps] + [each.trial for each in run.validations])
+    return {trial: _accent(position) for position, trial in enumerate(with_curves)}
 
 
 def target_accents(targets: Iterable[str]) -> dict[str, Accent]:

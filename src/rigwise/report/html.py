@@ -17,7 +17,7 @@ from rigwise.records.finding import Action
 from rigwise.records.run import Confusion, PictureSummary, RunRecord
 from rigwise.report.causes import absence_words, action_word, arrange
 from rigwise.report.charts import accuracy_chart, loss_chart, step_time_chart
-from rigwise.report.comparison import accuracy, compare, number
+from rigwise.report.comparison import Column, accuracy, compare, number
 from rigwise.report.figures import Chart, trial_accents
 from rigwise.report.footnotes import footnotes
 from rigwise.report.timeline import timeline_chart
@@ -86,8 +86,8 @@ def _next_step(run: RunRecord) -> str:
     return next((step for step in (*candidates, run.repeat_command) if step), "")
 
 
-def _key_figures(run: RunRecord) -> tuple[tuple[str, str, str], ...]:
-    """Name, number and unit of what the recommended trial reached, as far as it was measured."""
+def _key_figures(run: RunRecord) -> tuple[tuple[str, str, str, str], ...]:
+    """Name, number, unit and interval of what the recommended trial reached, as far as it was measured."""
     comparison = compare(run)
     index = next((index for index, row in enumerate(comparison.rows) if row.recommended), None)
     if index is None:
@@ -95,7 +95,14 @@ def _key_figures(run: RunRecord) -> tuple[tuple[str, str, str], ...]:
     wanted = (say("val accuracy"), say("speed"), say("step mean"), say("peak reserved"), say("data wait"))
     by_head = {column.head: column for column in comparison.columns}
     found = [by_head[head] for head in wanted if head in by_head and by_head[head].cells[index]]
-    return tuple((column.head, column.cells[index], column.unit) for column in found)
+    return tuple(_key_figure(column, index) for column in found)
+
+
+def _key_figure(column: Column, row: int) -> tuple[str, str, str, str]:
+    value, _, interval = column.cells[row].partition(" ")
+    if not interval:
+        return column.head, value, column.unit, ""
+    return column.head, value, "%", say("95 % interval {bounds}", bounds=interval.strip("()"))
 
 
 def _picture_rows(pictures: PictureSummary) -> tuple[tuple[str, tuple[int, ...]], ...]:

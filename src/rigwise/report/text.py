@@ -17,6 +17,9 @@ __all__ = ["ComparisonTable", "comparison_table", "printable", "rig_lines"]
 SPEED_COLUMNS = 4
 """Batch, step mean, p95 and img/s lead; on a narrow screen the remaining columns move to a table below."""
 
+MAX_NAME_WIDTH = 24
+"""A longer trial name is folded rather than pushing the numbers off the screen."""
+
 
 def printable(text: str) -> str:
     """`text` without control characters, which would act on the terminal; each becomes a visible mark.
@@ -59,7 +62,8 @@ class ComparisonTable:
 
     def _table(self, columns: tuple[Column, ...]) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 1), header_style="dim")
-        table.add_column("  " + say("trial"), overflow="fold")
+        longest = max(len(row.trial) for row in self.comparison.rows)
+        table.add_column("  " + say("trial"), overflow="fold", min_width=min(longest + 2, MAX_NAME_WIDTH))
         for column in columns:
             table.add_column(f"{column.head}\n{column.unit}", justify="right")
         for index, row in enumerate(self.comparison.rows):

@@ -1,5 +1,6 @@
 """Memory, utilisation, temperature and power against time, above the training steps that caused them."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -70,7 +71,7 @@ def timeline_chart(run: RunRecord, accents: Mapping[str, Accent], metrics: Mappi
     seconds, unit = (60.0, "min") if max(ends) > LONG_RUN_SECONDS else (1.0, "s")
     rows = _rows(lines)
     colours = _target_accents(lines)
-    legend = [LegendEntry(each.label, accent) for own in rows for each, accent in _with_dashes(own, colours)]
+    several = [each for own in rows if len(own) > 1 for each in _with_dashes(own, colours)]
     layout: dict[str, Any] = {
         "shapes": _bands(run, accents, seconds),
         "hoversubplots": "axis",
@@ -89,9 +90,12 @@ def timeline_chart(run: RunRecord, accents: Mapping[str, Accent], metrics: Mappi
     return Chart(
         id="timeline",
         title=title,
-        summary=say("Telemetry over time: {lines}.", lines=", ".join(entry.label for entry in legend)),
+        summary=say("Telemetry over time: {lines}.", lines=", ".join(each.label for each in lines)),
         caption=say("Shaded: the time each trial trained, in its colour. All rows share the time axis."),
-        legend=trial_legend(accents, dict.fromkeys(step.trial for step in run.steps)) + tuple(legend),
+        legend=(
+            *trial_legend(accents, steps_by_trial(run)),
+            *(LegendEntry(each.label, accent) for each, accent in several),
+        ),
         figure={"data": traces, "layout": layout},
         height_px=ROW_HEIGHT_PX * (len(rows) + 1) + MARGIN_PX,
     )
@@ -127,7 +131,8 @@ def _bands(run: RunRecord, accents: Mapping[str, Accent], seconds: float) -> lis
 def _lines(samples: Sequence[Sample], metrics: Mapping[str, Metric]) -> list[Line]:
     by_metric: dict[str, dict[str, list[Sample]]] = {}
     for sample in samples:
-        if sample.metric not in metrics or metrics[sample.metric].unit not in NOT_LINES:
+        is_line = sample.metric not in metrics or metrics[sample.metric].unit not in NOT_LINES
+        if is_line and math.isfinite(sample.value):
             by_metric.setdefault(sample.metric, {}).setdefault(sample.target, []).append(sample)
     return [each for metric, by_target in by_metric.items() for each in _metric_lines(metric, by_target, metrics)]
 

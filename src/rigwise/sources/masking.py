@@ -10,7 +10,6 @@ import ipaddress
 import re
 import secrets
 import socket
-from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -77,6 +76,13 @@ def _home(identity: Identity, match: re.Match[str]) -> str:
     return match["before"] + _named(match["name"], identity)
 
 
+def _account(identity: Identity, match: re.Match[str]) -> str:
+    """A line of /etc/passwd: the pseudonym of its home folder, and no real name; system accounts stay."""
+    if not 1000 <= int(match["uid"]) < 65534 or match["name"].lower() in _ORDINARY_NAMES:
+        return match[0]
+    return f"{_named(match['name'], identity)}:{match['middle']}::{match['rest']}"
+
+
 def _uuid(identity: Identity, match: re.Match[str]) -> str:
     """The first eight digits depend only on themselves: people and CUDA_VISIBLE_DEVICES shorten UUIDs to them."""
     start = identity.pseudonym(match["start"], 8)
@@ -113,24 +119,24 @@ def _address(identity: Identity, match: re.Match[str]) -> str:
     return f"2001:db8::{digits[:4]}:{digits[4:]}"
 
 
-_Rule = tuple[re.Pattern[str], Callable[[Identity, re.Match[str]], str]]
-_SECRET_NAME = r"[\w-]*(?:token|secret|passw(?:or)?d|credentials?|api_?key|access_?key|private_?key|_key)[\w-]*"
-_RULES: tuple[_Rule, ...] = (
-    (re.compile(rf"(?i)(?P<before>\b{_SECRET_NAME}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]+"), _secret),
-    (re.compile(r"(?i)(?P<before>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"), _secret),
-    (re.compile(r"(?P<before>)\b(?:hf_|gh[opsu]_|github_pat_|sk-|AKIA|xox[abp]-|eyJ)[\w.-]{12,}"), _secret),
-    (re.compile(r"(?P<before>://)[^\s/@:]+:[^\s/@]+(?=@)"), _secret),
-    (re.compile(r"(?P<before>)[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b"), _secret),
-    (re.compile(r"(?P<before>(?:/home/|/Users/|\\Users\\))(?P<name>[^/\\\s\"':;,<]+)"), _home),
-    (
-        re.compile(
-            r"(?P<before>\b(?:GPU|MIG)-)(?P<start>[0-9a-fA-F]{8})(?P<rest>-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?\b"
-        ),
-        _uuid,
-    ),
-    (re.compile(r"(?i)(?P<before>\bserial(?: ?number| no\.?)?\s*[:=]\s*)(?P<serial>[\w-]+)"), _serial),
-    (re.compile(r"(?i)(?P<before><\w*serial\w*>)(?P<serial>[^<]+)"), _serial),
-    (re.compile(r"(?i)\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b"), _mac),
-    (re.compile(r"(?<![\w.-])(?<!==)\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\d)"), _address),
-    (re.compile(r"(?i)(?<![\w:.])[0-9a-f]{1,4}:[0-9a-f:]{4,34}(?![\w:.])"), _address),
+_HEX = "[0-9a-fA-F]"
+_SECRET_NAME = r"[\w-]*(?:token(?!s)|secret|passw(?:or)?d|credentials?|_key|apikey)[\w-]*"
+_RULES = tuple(
+    (re.compile(pattern), replace)
+    for pattern, replace in (
+        (rf"(?i)(?P<before>\b{_SECRET_NAME}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]+", _secret),
+        (r"(?i)(?P<before>\bbearer\s+)[\w.~+/=-]{8,}", _secret),
+        (r"(?P<before>)\b(?:hf_|gh[opsu]_|github_pat_|sk-|AKIA|xox[abp]-|eyJ)[\w.-]{12,}", _secret),
+        (r"(?P<before>://)[^\s/@:]+:[^\s/@]+(?=@)", _secret),
+        (r"(?P<before>)[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b", _secret),
+        (r"(?m)^(?P<name>[^\s:]+):(?P<middle>[^:\n]*:(?P<uid>\d+):\d+):[^:\n]*:(?P<rest>/[^:\n]*:.*)$", _account),
+        (r"(?P<before>/home/|/Users/|\\Users\\)(?P<name>[^/\\\s\"':;,<]+)", _home),
+        (rf"(?P<before>\b(?:GPU|MIG)-)(?P<start>{_HEX}{{8}})(?P<rest>(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}})?\b", _uuid),
+        (r"(?i)(?P<before>\bserial(?: ?number| no\.?)?\s*[:=]\s*)(?P<serial>[\w-]+)", _serial),
+        (r"(?i)(?P<before><\w*serial\w*>)(?P<serial>[^<]+)", _serial),
+        (rf"\b{_HEX}{{2}}(?::{_HEX}{{2}}){{5}}\b", _mac),
+        (r"(?<![\w.-])(?<!==)\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)", _address),
+        (rf"(?<![\w:.]){_HEX}{{1,4}}:[0-9a-fA-F:]{{2,34}}(?![\w:.])", _address),
+    )
 )
+"""In this order: a secret may hold an address, a MAC address looks like the start of an IPv6 address."""

@@ -5,6 +5,7 @@ Must not change the folder.
 
 import contextlib
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -18,7 +19,7 @@ from rigwise.errors import BadInput
 from rigwise.records.run import RunRecord, Sample
 from rigwise.speech import say
 from rigwise.telemetry.run_folder import Manifest, RunFolder
-from rigwise.telemetry.schema import APPLICATION_ID, SCHEMA_VERSION, TABLE_OF, TABLES, R, column_names, from_row
+from rigwise.telemetry.schema import APPLICATION_ID, SCHEMA_VERSION, TABLE_OF, TABLES, R, column_names, from_rows
 
 _NOT_KNOWN: dict[str, Any] = {
     "started_at": "",
@@ -40,17 +41,17 @@ def load_run(path: Path) -> RunRecord:
         BadInput: not a run folder, a damaged file, or one written by a newer rigwise.
     """
     folder = RunFolder(path)
-    if not folder.database.is_file():
+    if not os.path.isfile(folder.database):  # Path.is_file would raise for a path that is too long
         raise BadInput(
             say("{path} is not the folder of a run", path=path),
-            say("it holds no {name}", name=folder.database.name),
+            say("there is no {name} in it that can be read", name=folder.database.name),
             say("ls {parent}, then give one of the folders a run made", parent=path.absolute().parent),
         )
     known = _NOT_KNOWN | _manifest_fields(folder) | _recipe_field(folder)
     with open_database(folder.database) as connection:
         if _has_tables(connection):  # a run killed in its first moment has none yet
             known |= {table: _read(connection, record) for table, record in TABLES.items()} | _facts(connection)
-    return msgspec.convert(known | {"name": folder.name, "folder": str(path)}, RunRecord)
+        return msgspec.convert(known | {"name": folder.name, "folder": str(path)}, RunRecord)
 
 
 def read_samples(database: Path, start_seconds: float, end_seconds: float) -> tuple[Sample, ...]:
@@ -71,10 +72,10 @@ def open_database(database: Path) -> Iterator[sqlite3.Connection]:
             connection = open_until_done.enter_context(_connect(database))
             _refuse_foreign(connection, database)
             yield connection
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, msgspec.MsgspecError, json.JSONDecodeError) as error:
             raise BadInput(
-                say("{database} is damaged", database=database),
-                say("SQLite says: {error}", error=error),
+                say("cannot read {database}", database=database),
+                say("its content is damaged: {error}", error=error),
                 say("sqlite3 {database} .recover shows what can be saved", database=database),
             ) from error
 
@@ -140,7 +141,7 @@ def _read(connection: sqlite3.Connection, record: type[R], where: str = "", *val
     """The records of one table, in the order they were written."""
     columns = ", ".join(column_names(record))
     rows = connection.execute(f"SELECT {columns} FROM {TABLE_OF[record]} {where} ORDER BY rowid", values)
-    return tuple(from_row(record, row) for row in rows)
+    return from_rows(record, rows)
 
 
 def _facts(connection: sqlite3.Connection) -> dict[str, Any]:
@@ -166,4 +167,8 @@ def _manifest_fields(folder: RunFolder) -> dict[str, str]:
 
 
 def _recipe_field(folder: RunFolder) -> dict[str, str]:
-    return {"recipe_toml": folder.recipe.read_text(encoding="utf-8")} if folder.recipe.exists() else {}
+    return (
+        {"recipe_toml": folder.recipe.read_text(encoding="utf-8", errors="surrogateescape")}
+        if folder.recipe.exists()
+        else {}
+    )

@@ -7,6 +7,7 @@ Must not open a database.
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -74,16 +75,19 @@ def to_row(record: msgspec.Struct) -> tuple[Any, ...]:
     return tuple(_printable(value) if type(value) is str else value for value in msgspec.structs.astuple(record))
 
 
-def from_row(record: type[R], row: tuple[Any, ...]) -> R:
-    """The record a row holds. SQLite keeps NaN as NULL, so NULL where a number must be is NaN again.
+def from_rows(record: type[R], rows: Iterable[tuple[Any, ...]]) -> tuple[R, ...]:
+    """The records that rows hold. SQLite keeps NaN as NULL, so NULL where a number must be is NaN again.
 
     >>> row = to_row(Step(trial="fp32", step=9, at=1.0, step_seconds=0.1, data_seconds=0.0, loss=math.nan))
-    >>> from_row(Step, (*row[:-1], None)).loss
+    >>> from_rows(Step, [(*row[:-1], None)])[0].loss
     nan
     """
-    values = zip(msgspec.structs.fields(record), row, strict=True)
-    known = {field.name: math.nan if value is None and field.type is float else value for field, value in values}
-    return msgspec.convert(known, record)
+    fields = msgspec.structs.fields(record)
+    names = [field.name for field in fields]
+    replacements = [math.nan if field.type is float else None for field in fields]
+    whole = (_replace_null(row, replacements) if None in row else row for row in rows)
+    known = [dict(zip(names, row, strict=True)) for row in whole]
+    return msgspec.convert(known, tuple[record, ...])  # type: ignore[valid-type]  # mypy knows no types made at run time
 
 
 def to_json(fact: object) -> str:
@@ -98,6 +102,10 @@ def _columns(record: type[msgspec.Struct]) -> str:
 def _column_type(field: msgspec.structs.FieldInfo) -> str:
     kinds = [kind for kind in get_args(field.type) or (field.type,) if kind is not type(None)]
     return _COLUMN_TYPES[kinds[0]]
+
+
+def _replace_null(row: tuple[Any, ...], replacements: list[Any]) -> tuple[Any, ...]:
+    return tuple(new if old is None else old for old, new in zip(row, replacements, strict=True))
 
 
 def _printable(text: str) -> str:

@@ -46,6 +46,9 @@ class Device(Protocol):
     def mixed_precision(self) -> str:
         """`bf16`, or `fp16` where bf16 has no hardware."""
 
+    def using(self) -> AbstractContextManager[object]:
+        """While entered, work of this thread belongs to this device."""
+
     def synchronize(self) -> None:
         """Wait until everything submitted has run."""
 
@@ -70,6 +73,10 @@ class CpuDevice:
     uuid = ""
     is_gpu = False
     mixed_precision = "bf16"
+
+    def using(self) -> AbstractContextManager[object]:
+        """Nothing to enter."""
+        return nullcontext()
 
     def synchronize(self) -> None:
         """Nothing to wait for: CPU operators return when they are done."""
@@ -96,6 +103,10 @@ class CudaDevice:
     def mixed_precision(self) -> str:
         """`bf16` from compute capability 8.0 on: older cards only emulate it."""
         return "bf16" if torch.cuda.get_device_capability(self.torch_device) >= (8, 0) else "fp16"
+
+    def using(self) -> AbstractContextManager[object]:
+        """Makes it PyTorch's current GPU, which streams and events belong to."""
+        return torch.cuda.device(self.torch_device)
 
     def synchronize(self) -> None:
         """Wait until every kernel has run."""

@@ -66,7 +66,9 @@ def examine(root: Path, candidates: Sequence[Candidate], progress: Progress | No
 
 def group_of(pixels: Pixels) -> str:
     """What pictures with the same pixels share."""
-    return sha256(f"{pixels.shape}".encode() + pixels.tobytes()).hexdigest()
+    digest = sha256(f"{pixels.shape}".encode())
+    digest.update(pixels.data)
+    return digest.hexdigest()
 
 
 def _examine_one(root: Path, candidate: Candidate) -> Usable | BadPicture:

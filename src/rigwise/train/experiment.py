@@ -1,21 +1,22 @@
-"""The guided experiment, E2 to E6: one batch on the CPU and the GPU, then full trials, each on what the last one showed.
+"""The guided experiment, E2 to E6: one batch on each device, then full trials, each on what the last one showed.
 
 E1 (the rig) is noted and E7 (the comparison) is drawn by `guided.py`.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import msgspec
 
 from rigwise.records.run import Step, TrialResult
 from rigwise.speech import say
-from rigwise.train.device import CpuDevice
-from rigwise.train.full_trial import Trained, run_full_trial
+from rigwise.train.device import CpuDevice, Device
+from rigwise.train.full_trial import SMALLEST_BATCH, Trained, run_full_trial
 from rigwise.train.headroom import why_larger_does_not_fit
 from rigwise.train.lab import Lab
 from rigwise.train.normalise import Normalise
 from rigwise.train.one_batch import BatchResult
-from rigwise.train.smoke import smoke
+from rigwise.train.smoke import Smoke, smoke
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,25 +57,38 @@ def run_experiment(lab: Lab) -> Experiment:
 
 
 def prove_one_batch(lab: Lab) -> tuple[list[TrialResult], str | None]:
-    """E2 and E3: the rows for the CPU and the GPU, and why the GPU must not be used, if so."""
+    """E2 and E3: the rows for the CPU and the GPU, and why the GPU must not be used, if so.
+
+    A batch too large for the GPU is halved until it fits: that is no fault of the GPU.
+    """
     lab.progress.begin(say("one batch on each device"), None)
-    built = lab.build()
-    batch_size = lab.recipe.training.batch_size
-    images, labels = next(iter(lab.stream(lab.pictures.train, batch_size).train_batches(1)))
     gpu = lab.device if lab.device.is_gpu else None
-    report, cpu, cuda = smoke(built.model, Normalise(built.mean, built.std), images, labels, gpu, lab.no_gpu)
+    batch_size = lab.recipe.training.batch_size
+    proof = _prove(lab, gpu, batch_size)
+    while proof.out_of_memory and batch_size // 2 >= SMALLEST_BATCH:
+        batch_size //= 2
+        proof = _prove(lab, gpu, batch_size)
     lab.progress.end()
-    rows = [lab.keep(_one_batch_row(lab, say("cpu one batch"), "cpu", cpu, report.links[0].text))]
-    broken = report.first_broken
-    failure = say("{link}: {text}", link=broken.name, text=broken.text) if broken else None
-    if gpu is None:
-        return rows, None
+    links = proof.report.links
+    rows = [lab.keep(_one_batch_row(lab, say("cpu one batch"), "cpu", proof.reference, links[0].text))]
     name = say("cuda one batch")
-    if cuda is None:
+    if gpu is None:
+        return [*rows, lab.keep(_not_run(lab, name, "fp32", batch_size, lab.no_gpu))], None
+    broken = proof.report.first_broken
+    failure = say("{link}: {text}", link=broken.name, text=broken.text) if broken else None
+    if proof.result is None:
         rows.append(lab.keep(_not_run(lab, name, "fp32", batch_size, failure or "")))
     else:
-        rows.append(lab.keep(_one_batch_row(lab, name, gpu.name, cuda, failure or report.links[-2].text)))
+        agreement = next(link.text for link in links if link.name == say("equal to the CPU result"))
+        rows.append(lab.keep(_one_batch_row(lab, name, gpu.name, proof.result, failure or agreement)))
     return rows, failure
+
+
+def _prove(lab: Lab, gpu: Device | None, batch_size: int) -> Smoke:
+    built = lab.build()
+    with closing(lab.stream(lab.pictures.train, batch_size).train_batches(1)) as batches:
+        images, labels = next(batches)
+    return smoke(built.model, Normalise(built.mean, built.std), images, labels, gpu, lab.no_gpu)
 
 
 def _try_larger(lab: Lab, smaller: TrialResult, free_bytes: int, trained: dict[str, Trained]) -> list[TrialResult]:
@@ -94,7 +108,6 @@ def _try_larger(lab: Lab, smaller: TrialResult, free_bytes: int, trained: dict[s
 
 def _cuda_rows_not_run(lab: Lab) -> Iterator[TrialResult]:
     training = lab.recipe.training
-    yield _not_run(lab, say("cuda one batch"), "fp32", training.batch_size, lab.no_gpu)
     yield _not_run(lab, "cuda fp32", "fp32", training.batch_size, lab.no_gpu)
     yield _not_run(lab, say("cuda mixed precision"), "bf16", training.batch_size, lab.no_gpu)
     yield _not_run(lab, say("cuda larger batch"), "bf16", training.larger_batch_size, lab.no_gpu)

@@ -79,8 +79,9 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
     )
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
-        outcome = run_trial(plan, inputs, lab.device, ledger, lab.progress.advance)
-        review = _review(lab, inputs, plan)
+        with lab.device.using():
+            outcome = run_trial(plan, inputs, lab.device, ledger, lab.progress.advance)
+            review = _review(lab, inputs, plan)
     except torch.OutOfMemoryError as error:
         return OutOfMemory(account=str(error).splitlines()[0])
     except LossIsNotFinite as error:
@@ -88,7 +89,9 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
     finally:
         lab.progress.end()
     weights = {key: value.detach().cpu().clone() for key, value in inputs.model.state_dict().items()}
-    return Trained(result=_row(lab, plan, ledger.steps, outcome, began), steps=tuple(ledger.steps), weights=weights, review=review)
+    return Trained(
+        result=_row(lab, plan, ledger.steps, outcome, began), steps=tuple(ledger.steps), weights=weights, review=review
+    )
 
 
 def _review(lab: Lab, inputs: TrialInputs, plan: TrialPlan) -> Scores:

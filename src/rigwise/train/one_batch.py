@@ -33,14 +33,16 @@ class BatchResult(msgspec.Struct, frozen=True, kw_only=True):
     """With model and batch gone."""
 
 
-def run_one_batch(model: nn.Module, normalise: Normalise, images: Tensor, labels: Tensor, device: Device) -> BatchResult:
+def run_one_batch(
+    model: nn.Module, normalise: Normalise, images: Tensor, labels: Tensor, device: Device
+) -> BatchResult:
     """Forward and backward of one batch in fp32 on `device`; the model ends on the CPU, its weights unchanged.
 
     TF32 is off meanwhile: it rounds products to 10 bits and would hide a real difference behind a wide tolerance.
     """
     device.reset_peak()
     before = device.memory()
-    with _exact_products():
+    with device.using(), _exact_products():
         result = _measure(model, normalise, images, labels, device, before)
     model.to("cpu")
     device.reset_peak()

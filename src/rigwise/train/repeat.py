@@ -54,12 +54,16 @@ def compare_losses(earlier: Iterable[Step], now: Iterable[Step]) -> tuple[bool, 
         for step, (old, new) in enumerate(zip(before[trial], after[trial], strict=False), start=1):
             if not _equal(old, new):
                 values = say("{old} then, {new} now", old=repr(old), new=repr(new))
-                return False, say("losses of {trial} differ from step {step} on: {values}", trial=trial, step=step, values=values)
+                return False, say(
+                    "losses of {trial} differ from step {step} on: {values}", trial=trial, step=step, values=values
+                )
         if len(before[trial]) != len(after[trial]):
             counts = say("{old} then, {new} now", old=len(before[trial]), new=len(after[trial]))
             return False, say("{trial} has another number of steps: {counts}", trial=trial, counts=counts)
     total = sum(len(after[trial]) for trial in shared)
-    return True, say("all {count} losses are bit-equal to the earlier run ({trials})", count=total, trials=", ".join(shared))
+    return True, say(
+        "all {count} losses are bit-equal to the earlier run ({trials})", count=total, trials=", ".join(shared)
+    )
 
 
 def _equal(old: float, new: float) -> bool:

@@ -7,6 +7,7 @@ gradient vector by `GRADIENT_TOLERANCE` of its length. Both are far above fp32 r
 
 from collections.abc import Iterator
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
@@ -21,10 +22,22 @@ LOGIT_TOLERANCE = 1e-3
 GRADIENT_TOLERANCE = 1e-2
 
 
+class Smoke(msgspec.Struct, frozen=True, kw_only=True):
+    """The chain of links, and what was measured on the way."""
+
+    report: SmokeReport
+    reference: BatchResult
+    """On the CPU."""
+    result: BatchResult | None = None
+    """On the GPU, where one ran to the end."""
+    out_of_memory: bool = False
+    """Whether the chain broke only because the batch is too large."""
+
+
 def smoke(
     model: nn.Module, normalise: Normalise, images: Tensor, labels: Tensor, gpu: Device | None, no_gpu: str
-) -> tuple[SmokeReport, BatchResult, BatchResult | None]:
-    """The chain of links, the CPU result, and the GPU result where one ran.
+) -> Smoke:
+    """The same batch on the CPU and the GPU, link by link.
 
     Args:
         model: on the CPU; it ends there too.
@@ -34,21 +47,22 @@ def smoke(
         gpu: the device to prove, or None.
         no_gpu: why there is none, in words.
     """
-    links: list[Link] = []
     reference = run_one_batch(model, normalise, images, labels, CpuDevice())
-    links.append(_finite(say("cpu batch"), reference))
-    result: BatchResult | None = None
+    links = [_finite(say("cpu batch"), reference)]
     if gpu is None:
         links.append(Link(name=say("device available"), ok=False, text=no_gpu))
-    elif links[0].ok:
-        links.append(Link(name=say("device available"), ok=True, text=gpu.name))
-        try:
-            result = run_one_batch(model, normalise, images, labels, gpu)
-            links += _gpu_links(reference, result, gpu)
-        except RuntimeError as error:
-            model.to("cpu")
-            links.append(Link(name=say("batch runs on the device"), ok=False, text=str(error).splitlines()[0]))
-    return _report(links), reference, result
+    if gpu is None or not links[0].ok:
+        return Smoke(report=_report(links), reference=reference)
+    links.append(Link(name=say("device available"), ok=True, text=gpu.name))
+    try:
+        result = run_one_batch(model, normalise, images, labels, gpu)
+    except RuntimeError as error:
+        model.to("cpu")
+        links.append(Link(name=say("batch runs on the device"), ok=False, text=str(error).splitlines()[0]))
+        out_of_memory = isinstance(error, torch.OutOfMemoryError)
+        return Smoke(report=_report(links), reference=reference, out_of_memory=out_of_memory)
+    links += _gpu_links(reference, result, gpu)
+    return Smoke(report=_report(links), reference=reference, result=result)
 
 
 def _gpu_links(reference: BatchResult, result: BatchResult, gpu: Device) -> Iterator[Link]:
@@ -90,7 +104,10 @@ def _agreement(reference: BatchResult, result: BatchResult) -> Link:
 
 def _memory_link(before: int, peak: int, after: int) -> Link:
     text = say(
-        "{before} before, {peak} at the peak, {after} after", before=memory(before), peak=memory(peak), after=memory(after)
+        "{before} before, {peak} at the peak, {after} after",
+        before=memory(before),
+        peak=memory(peak),
+        after=memory(after),
     )
     return Link(name=say("memory rises and falls"), ok=peak > before and after < peak, text=text)
 

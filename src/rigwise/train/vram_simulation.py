@@ -25,7 +25,7 @@ def simulate_vram(limit_bytes: int) -> "SimulatedVram":
     return SimulatedVram(limit_bytes)
 
 
-class SimulatedVram(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__ has no types
+class SimulatedVram(TorchDispatchMode):
     """Counts the live tensor storage of what runs inside, in bytes."""
 
     def __init__(self, limit_bytes: int) -> None:

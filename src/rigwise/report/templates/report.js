@@ -20,7 +20,7 @@
   }
 
   const axisLook = {
-    gridcolor: "--rule", linecolor: "--rule-strong", zeroline: false, showline: false, automargin: true,
+    gridcolor: "--rule", linecolor: "--rule-strong", zeroline: true, zerolinecolor: "--rule", showline: false, separatethousands: true, automargin: true,
     tickfont: { color: "--muted" }, ticks: "", nticks: 6,
     title: { font: { color: "--muted", size: 12 }, standoff: 8 },
   };
@@ -37,7 +37,7 @@
       if (!/^[xy]axis\d*$/.test(key)) look[key] = value;
       else {
         const own = { ...axisLook, ...value, title: { ...axisLook.title, ...value.title } };
-        look[key] = key.startsWith("x") ? { ...own, showgrid: false, showline: true } : { ...own, fixedrange: true };
+        look[key] = key.startsWith("x") ? { ...own, showgrid: false, zeroline: false, showline: true } : { ...own, fixedrange: true };
       }
     }
     return look;

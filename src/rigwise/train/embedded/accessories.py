@@ -3,7 +3,7 @@
 import math
 from random import Random
 
-from rigwise.train.embedded.outlines import ellipse, flipped, mirrored, moved, rounded_box, smooth, turned
+from rigwise.train.embedded.outlines import curve, ellipse, flipped, mirrored, rounded_box, smooth, turned
 from rigwise.train.embedded.pen import Pen
 from rigwise.train.embedded.textures import Colour, Look, darker, lighter
 
@@ -24,9 +24,9 @@ def sunglasses(pen: Pen, rng: Random, look: Look) -> None:
         pen.line([(side * 0.8, -0.14), (side * 0.96, -0.2), (side * 0.98, 0.02)], 0.06, darker(look.main.colour))
         outline = lens if side > 0 else flipped(lens)
         pen.fill(outline, glass, volume=0.35, edge=0)
-        pen.shine([(side * 0.46 - 0.2, -0.16), (side * 0.46 - 0.02, -0.18), (side * 0.46 - 0.16, 0.14), (side * 0.46 - 0.26, 0.1)], 0.3)
+        pen.shine([(side * 0.46 + x, y) for x, y in ((-0.2, -0.16), (-0.02, -0.18), (-0.16, 0.14), (-0.26, 0.1))], 0.3)
         pen.line([*outline, outline[0]], rng.uniform(0.07, 0.1) if shape != "pilot" else 0.045, look.main)
-    pen.line(smooth([(-0.14, -0.06), (0, -0.14), (0.14, -0.06)], closed=False), 0.07, look.main)
+    pen.line(curve([(-0.14, -0.06), (0, -0.14), (0.14, -0.06)]), 0.07, look.main)
 
 
 def brimmed_hat(pen: Pen, rng: Random, look: Look) -> None:
@@ -37,20 +37,22 @@ def brimmed_hat(pen: Pen, rng: Random, look: Look) -> None:
     pinch = rng.choice((0.0, 0.1))
     crown = [(0, -tall + 0.24 + pinch), (0.26, -tall + 0.2), (0.42, -tall + 0.4), (0.5, 0.26), (0.5, 0.26), (0.2, 0.36)]
     pen.fill(smooth(mirrored(crown)), look.main, volume=0.5)
-    pen.fill(smooth(mirrored([(0.2, 0.15), (0.47, 0.08), (0.47, 0.08), (0.5, 0.26), (0.5, 0.26), (0.2, 0.35)])), look.trim)
+    ribbon = [(0.2, 0.15), (0.47, 0.08), (0.47, 0.08), (0.5, 0.26), (0.5, 0.26), (0.2, 0.35)]
+    pen.fill(smooth(mirrored(ribbon)), look.trim)
     pen.line(ellipse(0, 0.3, brim, 0.2, 20, 160), 0.03, darker(look.main.colour))
 
 
 def cap(pen: Pen, rng: Random, look: Look) -> None:
     """A baseball cap, peak to the right."""
-    dome = [(-0.7, 0.2), (-0.7, 0.2), (-0.66, -0.2), (-0.36, -0.52), (0, -0.58), (0.3, -0.46), (0.46, -0.1), (0.46, 0.2), (0.46, 0.2)]
+    dome = [(-0.7, 0.2), (-0.7, 0.2), (-0.66, -0.2), (-0.36, -0.52), (0, -0.58), (0.3, -0.46), (0.46, -0.1),
+            (0.46, 0.2), (0.46, 0.2)]  # fmt: skip
     pen.fill(smooth(dome), look.main, volume=0.5)
-    pen.line(smooth([(-0.04, -0.58), (0.08, -0.2), (0.1, 0.2)], closed=False), 0.014, darker(look.main.colour, 0.5), volume=0)
-    pen.line(smooth([(-0.1, -0.58), (-0.4, -0.2), (-0.44, 0.2)], closed=False), 0.014, darker(look.main.colour, 0.5), volume=0)
+    for seam in ([(-0.04, -0.58), (0.08, -0.2), (0.1, 0.2)], [(-0.1, -0.58), (-0.4, -0.2), (-0.44, 0.2)]):
+        pen.line(curve(seam), 0.014, darker(look.main.colour, 0.5), volume=0)
     pen.fill(ellipse(-0.05, -0.58, 0.06, 0.035), look.trim)
     peak = [(0.0, 0.2), (0.0, 0.2), (0.44, 0.04), (0.8, 0.12), (0.98, 0.28), (0.98, 0.28), (0.6, 0.2), (0.3, 0.22)]
     pen.fill(smooth(peak), look.trim, volume=0.35)
-    pen.stitch(smooth([(0.2, 0.17), (0.46, 0.1), (0.86, 0.22)], closed=False), lighter(look.trim.colour, 0.5))
+    pen.stitch(curve([(0.2, 0.17), (0.46, 0.1), (0.86, 0.22)]), lighter(look.trim.colour, 0.5))
     if rng.random() < 0.7:
         pen.fill(ellipse(0.24, -0.16, 0.13, 0.15), look.accent, volume=0.15)
 
@@ -61,9 +63,10 @@ def beanie(pen: Pen, rng: Random, look: Look) -> None:
         for i in range(14):
             angle = math.tau * i / 14
             pen.line([(0, -0.7), (0.17 * math.cos(angle), -0.7 + 0.17 * math.sin(angle))], 0.09, look.accent)
-    pen.fill(smooth(mirrored([(0, -0.62), (0.3, -0.54), (0.52, -0.2), (0.58, 0.3), (0.58, 0.3), (0, 0.36)])), look.main, volume=0.5)
+    dome = [(0, -0.62), (0.3, -0.54), (0.52, -0.2), (0.58, 0.3), (0.58, 0.3), (0, 0.36)]
+    pen.fill(smooth(mirrored(dome)), look.main, volume=0.5)
     for i in range(-4, 5):
-        rib = smooth([(i * 0.03, -0.58), (i * 0.1, -0.2), (i * 0.125, 0.2)], closed=False)
+        rib = curve([(i * 0.03, -0.58), (i * 0.1, -0.2), (i * 0.125, 0.2)])
         pen.line(rib, 0.014, darker(look.main.colour, 0.35), volume=0)
     pen.fill(rounded_box(-0.62, 0.14, 0.62, 0.46, 0.1), look.trim, volume=0.45)
     for i in range(-9, 10):
@@ -82,7 +85,8 @@ def scarf(pen: Pen, rng: Random, look: Look) -> None:
     pen.fill(ellipse(0, -0.46, 0.62, 0.36), look.main, volume=0.5)
     pen.fill(ellipse(0, -0.54, 0.38, 0.17), darker(look.main.colour, 0.6))
     for side in (-1, 1):
-        pen.line(ellipse(0, -0.52, 0.5, 0.3, 90 - side * 20, 90 - side * 80), 0.016, darker(look.main.colour, 0.4), volume=0)
+        fold = ellipse(0, -0.52, 0.5, 0.3, 90 - side * 20, 90 - side * 80)
+        pen.line(fold, 0.016, darker(look.main.colour, 0.4), volume=0)
     pen.fill(smooth(rounded_box(-0.24, -0.3, 0.24, 0.02, 0.12)), look.main, volume=0.55)
 
 
@@ -94,7 +98,7 @@ def ring(pen: Pen, rng: Random, look: Look) -> None:
     pen.line(ellipse(0, 0.28, radius, radius, 190, 250), band * 0.25, lighter(look.metal, 0.6), volume=0)
     gem, size = rng.choice(GEMS), rng.uniform(0.22, 0.34)
     top = 0.28 - radius
-    pen.fill([(-size * 0.6, top + 0.08), (size * 0.6, top + 0.08), (size * 0.3, top + 0.16), (-size * 0.3, top + 0.16)], look.metal)
+    pen.fill(mirrored([(size * 0.6, top + 0.08), (size * 0.3, top + 0.16)]), look.metal)
     if rng.random() < 0.5:
         crown = [(0, top - size * 0.95), (size * 0.6, top - size * 0.95), (size, top - size * 0.5), (0, top + 0.12)]
         pen.fill(mirrored(crown), gem, volume=0.4)
@@ -113,7 +117,8 @@ def belt(pen: Pen, rng: Random, look: Look) -> None:
         _rolled_belt(pen, rng, look)
         return
     half = rng.uniform(0.12, 0.18)
-    pen.fill(smooth([(-0.98, -half), (0, -half - 0.06), (0.98, -half), (0.98, half), (0, half - 0.06), (-0.98, half)], steps=10), look.main)
+    band = [(-0.98, -half), (0, -half - 0.06), (0.98, -half), (0.98, half), (0, half - 0.06), (-0.98, half)]
+    pen.fill(smooth(band), look.main)
     for i in range(4):
         pen.fill(ellipse(0.28 + 0.16 * i, -0.04, 0.025, 0.025), darker(look.main.colour, 0.7), edge=0)
     _buckle(pen, look, -0.14, -0.05, half)
@@ -140,21 +145,26 @@ def _buckle(pen: Pen, look: Look, x: float, y: float, half: float) -> None:
 def necklace(pen: Pen, rng: Random, look: Look) -> None:
     """A chain or a string of beads with a pendant."""
     drop, beads = rng.uniform(0.5, 0.75), rng.random() < 0.5
-    line = smooth([(-0.5, -0.85), (-0.6, -0.3), (-0.35, drop * 0.45), (0, drop * 0.7), (0.35, drop * 0.45), (0.6, -0.3), (0.5, -0.85)], closed=False)
+    bend = (0.35, drop * 0.45)
+    line = curve([(-0.5, -0.85), (-0.6, -0.3), (-bend[0], bend[1]), (0, drop * 0.7), bend, (0.6, -0.3), (0.5, -0.85)])
     pen.line(line, 0.025, look.metal)
-    size = rng.uniform(0.05, 0.075)
-    for x, y in line[::2] if beads else line[::3]:
-        pen.fill(ellipse(x, y, size if beads else 0.03, size if beads else 0.03), look.accent if beads else look.metal, volume=0.6)
+    size, colour = (rng.uniform(0.05, 0.075), look.accent) if beads else (0.03, look.metal)
+    for x, y in line[:: 2 if beads else 3]:
+        pen.fill(ellipse(x, y, size, size), colour, volume=0.6)
+    _pendant(pen, rng, look.metal, drop * 0.7)
+
+
+def _pendant(pen: Pen, rng: Random, metal: Colour, y: float) -> None:
     gem = rng.choice(GEMS)
-    y = drop * 0.7
-    pendant = rng.choice(("drop", "heart", "disc"))
-    if pendant == "drop":
-        pen.fill(smooth([(0, y + 0.02), (0, y + 0.02), (0.14, y + 0.26), (0, y + 0.38), (-0.14, y + 0.26)]), gem, volume=0.6)
-    elif pendant == "heart":
+    shape = rng.choice(("drop", "heart", "disc"))
+    if shape == "drop":
+        drop = [(0, y + 0.02), (0, y + 0.02), (0.14, y + 0.26), (0, y + 0.38), (-0.14, y + 0.26)]
+        pen.fill(smooth(drop), gem, volume=0.6)
+    elif shape == "heart":
         half = [(0, y + 0.1), (0.1, y + 0.03), (0.2, y + 0.12), (0, y + 0.36), (0, y + 0.36)]
-        pen.fill(smooth(mirrored(half)), look.metal if beads else gem, volume=0.5)
+        pen.fill(smooth(mirrored(half)), rng.choice((gem, metal)), volume=0.5)
     else:
-        pen.fill(ellipse(0, y + 0.16, 0.15, 0.15), look.metal, volume=0.5)
+        pen.fill(ellipse(0, y + 0.16, 0.15, 0.15), metal, volume=0.5)
         pen.fill(ellipse(0, y + 0.16, 0.08, 0.08), gem, volume=0.5)
     pen.shine(ellipse(-0.04, y + 0.14, 0.05, 0.04), 0.6)
 
@@ -162,8 +172,8 @@ def necklace(pen: Pen, rng: Random, look: Look) -> None:
 def tie(pen: Pen, rng: Random, look: Look) -> None:
     """A necktie with its knot."""
     wide = rng.uniform(0.2, 0.28)
-    back = turned([(-0.08, -0.6), (0.08, -0.6), (0.16, 0.62), (0, 0.76), (-0.16, 0.62)], rng.uniform(-14, -6), (0, -0.6))
-    pen.fill(moved(back, 0.02, 0), darker(look.main.colour, 0.25))
+    back = turned(mirrored([(0.08, -0.6), (0.16, 0.62), (0, 0.76)]), rng.uniform(-14, -6), (0, -0.6))
+    pen.fill(back, darker(look.main.colour, 0.25))
     pen.fill(mirrored([(0, -0.62), (0.1, -0.62), (wide, 0.7), (0, 0.95)]), look.main, volume=0.4)
     pen.fill(mirrored([(0, -0.92), (0.17, -0.92), (0.1, -0.58), (0, -0.56)]), look.main, volume=0.5)
     if rng.random() < 0.4:

@@ -1,7 +1,7 @@
 """The whole folder: DATA/{train,val,test}/<class>/NNNN.jpg, and truth.csv saying what each picture really is.
 
-Every picture is drawn from its own random numbers, derived from (seed, split, class, index), so more pictures, label noise
-or a shortcut never change the drawing of another picture.
+Every picture is drawn from its own random numbers, derived from (seed, split, class, index), so more pictures, label
+noise or a shortcut never change the drawing of another picture.
 """
 
 import csv

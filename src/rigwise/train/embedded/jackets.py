@@ -2,7 +2,7 @@
 
 from random import Random
 
-from rigwise.train.embedded.outlines import Outline, ellipse, flipped, mirrored, rounded_box, smooth
+from rigwise.train.embedded.outlines import Outline, curve, ellipse, flipped, mirrored, rounded_box, smooth
 from rigwise.train.embedded.pen import Pen
 from rigwise.train.embedded.textures import Colour, Look, Material, darker, lighter
 
@@ -45,10 +45,13 @@ def hoodie(pen: Pen, rng: Random, look: Look) -> None:
     """A hooded top with drawstrings and a pouch, or a zip."""
     hem = rng.uniform(0.64, 0.78)
     _sleeves(pen, rng, look.main, cuff=look.main)
-    pen.fill(smooth(mirrored([(0, -0.98), (0.2, -0.94), (0.3, -0.74), (0.26, -0.56), (0, -0.5)])), look.main, volume=0.5)
+    back = [(0, -0.98), (0.2, -0.94), (0.3, -0.74), (0.26, -0.56), (0, -0.5)]
+    pen.fill(smooth(mirrored(back)), look.main, volume=0.5)
     _torso(pen, look.main, hem, waist=0.46)
-    pen.fill(smooth(mirrored([(0, -0.9), (0.14, -0.86), (0.2, -0.7), (0.14, -0.56), (0, -0.46)])), look.main, volume=0.5)
-    pen.fill(smooth(mirrored([(0, -0.86), (0.1, -0.82), (0.14, -0.7), (0.08, -0.58), (0, -0.54)])), darker(look.main.colour, 0.6))
+    hood = [(0, -0.9), (0.14, -0.86), (0.2, -0.7), (0.14, -0.56), (0, -0.46)]
+    pen.fill(smooth(mirrored(hood)), look.main, volume=0.5)
+    opening = [(0, -0.86), (0.1, -0.82), (0.14, -0.7), (0.08, -0.58), (0, -0.54)]
+    pen.fill(smooth(mirrored(opening)), darker(look.main.colour, 0.6))
     _ribbed(pen, rounded_box(-0.46, hem - 0.02, 0.46, hem + 0.1, 0.04), look.main, hem + 0.04)
     pouch = [(0, 0.22), (0.2, 0.22), (0.34, 0.44), (0.34, hem - 0.04), (0, hem - 0.04)]
     pen.fill(mirrored(pouch), look.main, edge=0.55)
@@ -57,15 +60,16 @@ def hoodie(pen: Pen, rng: Random, look: Look) -> None:
     elif rng.random() < 0.6:
         pen.fill(rounded_box(-0.22, -0.2, 0.22, -0.06, 0.04), look.accent, volume=0.1)
     for x in (-0.07, 0.07):
-        pen.line(smooth([(x, -0.52), (x * 1.3, -0.36), (x * 1.1, -0.24)], closed=False), 0.028, lighter(look.trim.colour, 0.5))
+        pen.line(curve([(x, -0.52), (x * 1.3, -0.36), (x * 1.1, -0.24)]), 0.028, lighter(look.trim.colour, 0.5))
 
 
 def vest(pen: Pen, rng: Random, look: Look) -> None:
     """A body warmer: no sleeves, quilted or buttoned."""
     hem = rng.uniform(0.6, 0.76)
-    body = [(0, -0.58), (0.14, -0.74), (0.38, -0.64), (0.36, -0.4), (0.5, -0.12), (0.5, hem), (0.5, hem), (0, hem + 0.04)]
+    body = [(0, -0.36), (0.14, -0.74), (0.38, -0.64), (0.36, -0.4), (0.5, -0.12), (0.5, hem), (0.5, hem),
+            (0, hem + 0.04)]  # fmt: skip
     pen.fill(mirrored([(0, -0.72), (0.15, -0.76), (0.1, -0.5), (0, -0.4)]), darker(look.trim.colour, 0.4))
-    pen.fill(smooth(mirrored([(0, -0.36), *body[1:]]), steps=6), look.main, volume=0.5)
+    pen.fill(smooth(mirrored(body)), look.main, volume=0.5)
     if rng.random() < 0.6:
         _quilting(pen, look.main, hem, width=0.48)
         pen.fill(smooth(mirrored([(0, -0.6), (0.18, -0.8), (0.22, -0.62), (0, -0.38)])), look.trim)
@@ -113,8 +117,9 @@ def biker(pen: Pen, rng: Random, look: Look) -> None:
 def _sleeve(spread: float) -> Outline:
     """The right sleeve, hanging down; `spread` is how far the cuff stands off the body."""
     cuff = 0.56 + spread
-    return [*smooth([(SHOULDER - 0.06, -0.68), (SHOULDER + 0.1, -0.6), (cuff + 0.08, 0.1), (cuff + 0.12, 0.5)], closed=False),
-            *smooth([(cuff - 0.1, 0.54), (cuff - 0.18, 0.1), (SHOULDER - 0.06, -0.26)], closed=False)]  # fmt: skip
+    outer = curve([(SHOULDER - 0.06, -0.68), (SHOULDER + 0.1, -0.6), (cuff + 0.08, 0.1), (cuff + 0.12, 0.5)])
+    inner = curve([(cuff - 0.1, 0.54), (cuff - 0.18, 0.1), (SHOULDER - 0.06, -0.26)])
+    return [*outer, *inner]
 
 
 def _across(sleeve: Outline, share: float) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -134,8 +139,9 @@ def _sleeves(pen: Pen, rng: Random, surface: Material, *, cuff: Material | None 
 
 
 def _torso(pen: Pen, surface: Material, hem: float, *, waist: float) -> None:
-    half = [(0, -0.66), (0.14, -0.74), (SHOULDER, -0.64), (SHOULDER, -0.64), (0.43, -0.2), (waist, hem), (waist, hem), (0, hem + 0.02)]
-    pen.fill(smooth(mirrored(half), steps=6), surface, volume=0.4)
+    half = [(0, -0.66), (0.14, -0.74), (SHOULDER, -0.64), (SHOULDER, -0.64), (0.43, -0.2), (waist, hem), (waist, hem),
+            (0, hem + 0.02)]  # fmt: skip
+    pen.fill(smooth(mirrored(half)), surface, volume=0.4)
 
 
 def _zip(pen: Pen, metal: Colour, top: float, bottom: float) -> None:
@@ -147,13 +153,14 @@ def _zip(pen: Pen, metal: Colour, top: float, bottom: float) -> None:
 def _ribbed(pen: Pen, outline: Outline, surface: Material, middle: float) -> None:
     pen.fill(outline, surface)
     for i in range(-9, 10):
-        pen.line([(i * 0.046, middle - 0.05), (i * 0.046, middle + 0.04)], 0.008, darker(surface.colour, 0.35), volume=0)
+        rib = [(i * 0.046, middle - 0.05), (i * 0.046, middle + 0.04)]
+        pen.line(rib, 0.008, darker(surface.colour, 0.35), volume=0)
 
 
 def _quilting(pen: Pen, surface: Material, hem: float, *, width: float) -> None:
     for i in range(1, 6):
         y = -0.3 + (hem + 0.3) * i / 6
-        pen.line(smooth([(-width, y), (0, y + 0.03), (width, y)], closed=False), 0.02, darker(surface.colour, 0.45))
+        pen.line(curve([(-width, y), (0, y + 0.03), (width, y)]), 0.02, darker(surface.colour, 0.45))
 
 
 DESIGNS = (bomber, coat, hoodie, vest, puffer, biker)

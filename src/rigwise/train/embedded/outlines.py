@@ -7,21 +7,25 @@ Point = tuple[float, float]
 Outline = list[Point]
 
 
-def smooth(points: Sequence[Point], *, closed: bool = True, steps: int = 8) -> Outline:
-    """A Catmull-Rom curve through the points; naming a point twice makes a corner of it."""
-    last = len(points)
-    curve: Outline = []
-    for i in range(last if closed else last - 1):
-        before, start, end, after = (
-            points[k % last] if closed else points[min(max(k, 0), last - 1)] for k in range(i - 1, i + 3)
-        )
-        if start != end:
-            curve += [_between(before, start, end, after, step / steps) for step in range(steps)]
-    return curve if closed else [*curve, points[-1]]
+def smooth(points: Sequence[Point], *, steps: int = 8) -> Outline:
+    """The closed Catmull-Rom curve through the points; naming a point twice makes a corner of it."""
+    return _through([points[-1], *points, *points[:2]], steps)
 
 
-def _between(before: Point, start: Point, end: Point, after: Point, t: float) -> Point:
-    return _catmull_rom(before[0], start[0], end[0], after[0], t), _catmull_rom(before[1], start[1], end[1], after[1], t)
+def curve(points: Sequence[Point], *, steps: int = 8) -> Outline:
+    """The open Catmull-Rom curve from the first point to the last."""
+    return [*_through([points[0], *points, points[-1]], steps), points[-1]]
+
+
+def _through(points: Sequence[Point], steps: int) -> Outline:
+    """The curve from the second point to the last but one, without its end."""
+    quadruples = zip(points, points[1:], points[2:], points[3:], strict=False)
+    return [
+        (_catmull_rom(*xs, step / steps), _catmull_rom(*ys, step / steps))
+        for (xs, ys) in (tuple(zip(*quadruple, strict=True)) for quadruple in quadruples)
+        if (xs[1], ys[1]) != (xs[2], ys[2])
+        for step in range(steps)
+    ]
 
 
 def _catmull_rom(before: float, start: float, end: float, after: float, t: float) -> float:
@@ -43,13 +47,18 @@ def ellipse(x: float, y: float, rx: float, ry: float, start: float = 0, stop: fl
 def rounded_box(left: float, top: float, right: float, bottom: float, radius: float = 0.08) -> Outline:
     """A box whose corners are quarter circles."""
     r = min(radius, (right - left) / 2, (bottom - top) / 2)
-    corners = ((right - r, top + r, 270), (right - r, bottom - r, 0), (left + r, bottom - r, 90), (left + r, top + r, 180))
+    corners = (
+        (right - r, top + r, 270),
+        (right - r, bottom - r, 0),
+        (left + r, bottom - r, 90),
+        (left + r, top + r, 180),
+    )
     return [point for x, y, start in corners for point in ellipse(x, y, r, r, start, start + 90)]
 
 
 def mirrored(right: Sequence[Point]) -> Outline:
     """The closed outline made of its right half, named from top to bottom, and that half's mirror image."""
-    return [*right, *((-x, y) for x, y in reversed(right))]
+    return [*right, *((-x, y) for x, y in reversed(right) if x)]
 
 
 def flipped(outline: Sequence[Point]) -> Outline:

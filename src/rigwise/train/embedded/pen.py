@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 
 import msgspec
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageOps
@@ -81,7 +82,7 @@ class Pen:
         path = self.placement.pixels(points)
         colours = ImageDraw.Draw(self.colours)
         dash_px, travelled, width_px = max(5.0, 0.05 * self.placement.unit_px), 0.0, max(2, self._px(width))
-        for start, end in zip(path, path[1:], strict=False):
+        for start, end in pairwise(path):
             length = math.dist(start, end)
             num_dashes = max(1, round(length / dash_px))
             for i in range(num_dashes):
@@ -100,10 +101,6 @@ class Pen:
         ImageDraw.Draw(glow).polygon([(x - box[0], y - box[1]) for x, y in points], fill=round(255 * strength))
         glow = glow.filter(ImageFilter.BoxBlur(self._px(0.03)))
         self.colours.paste((255, 255, 255), box, ImageChops.multiply(glow, self.mask.crop(box)))
-
-    def cut(self, outline: Outline) -> None:
-        """A hole: what is behind the product shows through."""
-        ImageDraw.Draw(self.mask).polygon(self.placement.pixels(outline), fill=0)
 
     def _px(self, units: float) -> int:
         return round(units * self.placement.unit_px)

@@ -20,7 +20,10 @@ class EmbeddedSet(msgspec.Struct, frozen=True, kw_only=True):
     label_noise: float = 0.0
     """Share of the pictures of every split filed under a wrong class."""
     imbalance: float | dict[str, float] = 1.0
-    """How many times larger the first class is than the last, sizes falling evenly between; or each class's share of `per_class`."""
+    """How many times larger the first class is than the last, each smaller than the one before by the same factor.
+
+    Or shares of `per_class` by class, above 0 and at most 1; a class not named keeps all of it.
+    """
     background_shortcut: float = 0.0
     """Share of the pictures whose background colour gives their class away."""
     shortcut_swapped_in: tuple[str, ...] = ()
@@ -30,13 +33,19 @@ class EmbeddedSet(msgspec.Struct, frozen=True, kw_only=True):
         """Everything wrong with these settings, in words; empty when they can be used."""
         found = []
         if self.per_class < MIN_PER_CLASS:
-            found.append(say("per_class is {given}; at least {least} are needed", given=self.per_class, least=MIN_PER_CLASS))
+            found.append(
+                say("per_class is {given}; at least {least} are needed", given=self.per_class, least=MIN_PER_CLASS)
+            )
         for name, share in (("label_noise", self.label_noise), ("background_shortcut", self.background_shortcut)):
             if not 0 <= share <= 1:
                 found.append(say("{name} is {given}; it is a share from 0 to 1", name=name, given=share))
         found += self._imbalance_faults()
         found += [
-            say("shortcut_swapped_in names {given}; the splits are {splits}", given=split, splits=", ".join(SPLIT_SHARES))
+            say(
+                "shortcut_swapped_in names {given}; the splits are {splits}",
+                given=split,
+                splits=", ".join(SPLIT_SHARES),
+            )
             for split in self.shortcut_swapped_in
             if split not in SPLIT_SHARES
         ]
@@ -48,7 +57,12 @@ class EmbeddedSet(msgspec.Struct, frozen=True, kw_only=True):
             sentence = "imbalance gives {name} {given}; each of {classes} may have a share above 0 and at most 1"
             return [say(sentence, name=name, given=given, classes=", ".join(CLASSES)) for name, given in wrong.items()]
         if not 1 <= self.imbalance < float("inf"):
-            return [say("imbalance is {given}; it is how many times larger the first class is, 1 or more", given=self.imbalance)]
+            return [
+                say(
+                    "imbalance is {given}; it is how many times larger the first class is, 1 or more",
+                    given=self.imbalance,
+                )
+            ]
         return []
 
     def check(self) -> None:

@@ -3,7 +3,7 @@
 import math
 from random import Random
 
-from rigwise.train.embedded.outlines import Outline, ellipse, mirrored, rounded_box, smooth
+from rigwise.train.embedded.outlines import Outline, curve, ellipse, mirrored, rounded_box
 from rigwise.train.embedded.pen import Pen
 from rigwise.train.embedded.textures import Colour, Look, darker, lighter
 
@@ -36,7 +36,7 @@ def square_watch(pen: Pen, rng: Random, look: Look) -> None:
         x, y = math.cos(angle) * reach * wide, math.sin(angle) * reach * high
         pen.line([(x * 0.86, y * 0.86), (x, y)], 0.022, ink, volume=0)
     _hands(pen, rng, wide * 0.8, ink, look.accent)
-    pen.shine([(-wide * 0.7, -high * 0.8), (-wide * 0.1, -high * 0.8), (-wide * 0.6, high * 0.2), (-wide * 0.7, high * 0.2)], 0.18)
+    pen.shine([(x * wide, y * high) for x, y in ((-0.7, -0.8), (-0.1, -0.8), (-0.6, 0.2), (-0.7, 0.2))], 0.18)
 
 
 def digital_watch(pen: Pen, rng: Random, look: Look) -> None:
@@ -60,10 +60,10 @@ def pocket_watch(pen: Pen, rng: Random, look: Look) -> None:
     """A pocket watch: a crown and a bow on top, and a chain."""
     radius = rng.uniform(0.5, 0.6)
     sway = rng.choice((-1, 1))
-    chain = smooth([(0, -0.72), (sway * 0.3, -0.96), (sway * 0.75, -0.8), (sway * 0.9, -0.3), (sway * 0.8, 0.3)], closed=False)
+    chain = curve([(0, -0.72), (sway * 0.3, -0.96), (sway * 0.75, -0.8), (sway * 0.9, -0.3), (sway * 0.8, 0.3)])
     for x, y in chain[::2]:
         pen.line(ellipse(x, y + 0.15, 0.035, 0.035), 0.02, look.metal)
-    pen.line(ellipse(0, -radius + 0.0, 0.12, 0.13), 0.04, look.metal)
+    pen.line(ellipse(0, -radius, 0.12, 0.13), 0.04, look.metal)
     pen.fill(rounded_box(-0.07, -radius + 0.04, 0.07, -radius + 0.2, 0.02), darker(look.metal, 0.1))
     pen.fill(ellipse(0, 0.15, radius, radius), look.metal, volume=0.5)
     _dial(pen, rng, look, radius * 0.84, y0=0.15)
@@ -79,7 +79,8 @@ def smart_watch(pen: Pen, rng: Random, look: Look) -> None:
     glow = lighter(look.accent, 0.25)
     if rng.random() < 0.5:
         for i, colour in enumerate((glow, (120, 220, 120), (90, 170, 240))):
-            pen.line(ellipse(0, 0, 0.26 - 0.075 * i, 0.26 - 0.075 * i, -90, rng.uniform(60, 250)), 0.05, colour, volume=0)
+            radius = 0.26 - 0.075 * i
+            pen.line(ellipse(0, 0, radius, radius, -90, rng.uniform(60, 250)), 0.05, colour, volume=0)
     else:
         _digits(pen, f"{rng.randint(10, 23)}{rng.randint(10, 59)}", wide * 0.66, high * 0.26, glow)
         pen.line([(-0.22, 0.3), (0.1, 0.3)], 0.03, (150, 154, 160), volume=0)
@@ -91,20 +92,24 @@ def _strap(pen: Pen, rng: Random, look: Look, half: float, start: float, *, resi
     taper = half * rng.uniform(0.7, 0.9)
     for side in (-1, 1):
         outline = [(-half, side * start), (half, side * start), (taper, side * 0.98), (-taper, side * 0.98)]
+        pen.fill(outline, darker(look.metal, 0.15) if links else look.main, volume=0.4)
         if links:
-            pen.fill(outline, darker(look.metal, 0.15))
-            for i in range(6):
-                y0, y1 = (side * (start + (0.98 - start) * (i + k) / 6) for k in (0.06, 0.94))
-                for left, right in ((-0.98, -0.42), (-0.36, 0.36), (0.42, 0.98)):
-                    pen.fill(rounded_box(left * taper, min(y0, y1), right * taper, max(y0, y1), 0.02), look.metal, volume=0.5)
-            continue
-        pen.fill(outline, look.main, volume=0.4)
-        if not resin:
+            _links(pen, look.metal, taper, side * start, side * 0.98)
+        elif not resin:
             for x in (-0.8, 0.8):
                 pen.stitch([(half * x, side * start), (taper * x, side * 0.96)], lighter(look.main.colour, 0.5))
-        if side > 0:
-            for i in range(3):
-                pen.fill(ellipse(0, 0.7 + 0.09 * i, 0.022, 0.022), darker(look.main.colour, 0.6), edge=0)
+    if not links:
+        for y in (0.7, 0.79, 0.88):
+            pen.fill(ellipse(0, y, 0.022, 0.022), darker(look.main.colour, 0.6), edge=0)
+
+
+def _links(pen: Pen, metal: Colour, half: float, start: float, end: float) -> None:
+    """Six rows of three links each."""
+    row = (end - start) / 6
+    for i in range(6):
+        top, bottom = sorted((start + row * (i + 0.06), start + row * (i + 0.94)))
+        for left, right in ((-0.98, -0.42), (-0.36, 0.36), (0.42, 0.98)):
+            pen.fill(rounded_box(left * half, top, right * half, bottom, 0.02), metal, volume=0.5)
 
 
 def _dial(pen: Pen, rng: Random, look: Look, radius: float, y0: float = 0.0) -> None:
@@ -144,12 +149,17 @@ def _digits(pen: Pen, digits: str, half_width: float, half_height: float, ink: C
 
 
 def _segment(bar: str, left: float, width: float, high: float) -> Outline:
-    right = left + width
+    """One of the seven bars, as the line to draw."""
+    upper, middle, lower = ([(left, y), (left + width, y)] for y in (-high, 0.0, high))
     return {
-        "a": [(left, -high), (right, -high)], "b": [(right, -high), (right, 0)], "c": [(right, 0), (right, high)],
-        "d": [(left, high), (right, high)], "e": [(left, 0), (left, high)], "f": [(left, -high), (left, 0)],
-        "g": [(left, 0), (right, 0)],
-    }[bar]  # fmt: skip
+        "a": upper,
+        "b": [upper[1], middle[1]],
+        "c": [middle[1], lower[1]],
+        "d": lower,
+        "e": [middle[0], lower[0]],
+        "f": [upper[0], middle[0]],
+        "g": middle,
+    }[bar]
 
 
 def _face_colour(rng: Random, look: Look) -> Colour:

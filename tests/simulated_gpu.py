@@ -1,5 +1,7 @@
 """A GPU that is the CPU with a memory limit, behind the same seam as a real one."""
 
+from contextlib import AbstractContextManager
+
 import torch
 
 from rigwise.train.device import DeviceMemory
@@ -7,7 +9,7 @@ from rigwise.train.vram_simulation import SimulatedVram
 
 
 class SimulatedGpu:
-    """Runs on the CPU; its memory is a `SimulatedVram` that the caller has entered."""
+    """Runs on the CPU; its memory is a `SimulatedVram`."""
 
     torch_device = torch.device("cpu")
     name = "simulated:0"
@@ -17,6 +19,10 @@ class SimulatedGpu:
 
     def __init__(self, vram: SimulatedVram) -> None:
         self._vram = vram
+
+    def using(self) -> AbstractContextManager[object]:
+        """What runs inside counts."""
+        return self._vram
 
     def synchronize(self) -> None:
         """CPU operators return when they are done."""

@@ -1,0 +1,140 @@
+"""What rigwise adds to a training step: microseconds over a bare PyTorch loop. Prints one table.
+
+Two-layer MLP, batch 32, one thread, on the CPU; rounds of 500 steps, interleaved so that whatever else the machine does
+falls on all variants alike. `step` is the wall time of one step; the budget is 20 microseconds over the bare loop.
+`CPU` is the whole process for one step, with the threads that write and sample.
+
+    python benchmarks/step_overhead.py
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from rigwise.records.run import Step
+from rigwise.sources.live import LiveSource
+from rigwise.telemetry.sampler import Sampler
+from rigwise.telemetry.writer import RunWriter
+from rigwise.train.device import CpuDevice
+from rigwise.train.ledger import Ledger
+from rigwise.train.step_clock import step_clock
+
+NUM_ROUNDS = 8
+STEPS_PER_ROUND = 500
+WARMUP_STEPS = 100
+BUDGET_MICROSECONDS = 20
+
+Train = Callable[[], Tensor]
+
+
+class Round(NamedTuple):
+    """Microseconds of one round."""
+
+    step: float
+    """Median wall time of a step."""
+    cpu: float
+    """Mean CPU time of the process for a step, all threads."""
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    variants = {"bare loop": bare, "record + sampler": recorded, "as rigwise train": as_rigwise_train}
+    rounds: dict[str, list[Round]] = {name: [] for name in variants}
+    for _ in range(NUM_ROUNDS):
+        for name, variant in variants.items():
+            rounds[name].append(variant(training_step()))
+    print(f"{'':18}{'step us':>10}{'over bare':>10}{'ratio':>8}{'CPU us':>10}{'over bare':>10}")
+    for name, own in rounds.items():
+        print(f"{name:18}{row(own, rounds['bare loop'])}")
+    print(f"medians of {NUM_ROUNDS} rounds of {STEPS_PER_ROUND} steps; budget {BUDGET_MICROSECONDS} us over bare")
+
+
+def row(own: list[Round], bare: list[Round]) -> str:
+    """The figures of one variant; differences are taken within a round."""
+    step, cpu = (statistics.median(column) for column in zip(*own, strict=True))
+    differences = [(mine.step - theirs.step, mine.cpu - theirs.cpu) for mine, theirs in zip(own, bare, strict=True)]
+    step_over, cpu_over = (statistics.median(column) for column in zip(*differences, strict=True))
+    return f"{step:10.1f}{step_over:10.1f}{step / (step - step_over):8.3f}{cpu:10.1f}{cpu_over:10.1f}"
+
+
+def training_step() -> Train:
+    """A fresh model, and the function that trains it one step and returns the loss."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    inputs, labels = torch.randn(32, 64), torch.randint(0, 10, (32,))
+
+    def train() -> Tensor:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(inputs), labels)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return train
+
+
+def timed(step: Callable[[int], object]) -> Round:
+    """One round."""
+    for number in range(WARMUP_STEPS):
+        step(number)
+    seconds = []
+    cpu_began = time.process_time()
+    for number in range(STEPS_PER_ROUND):
+        began = time.perf_counter()
+        step(number)
+        seconds.append(time.perf_counter() - began)
+    cpu_seconds = (time.process_time() - cpu_began) / STEPS_PER_ROUND
+    return Round(statistics.median(seconds) * 1e6, cpu_seconds * 1e6)
+
+
+def bare(train: Train) -> Round:
+    """Nothing but PyTorch."""
+    return timed(lambda _: train())
+
+
+def recorded(train: Train) -> Round:
+    """A record for each step, the sampler beside it. The loss is not read back."""
+    with ExitStack() as stack:
+        writer = writer_with_sampler(stack)
+
+        def step(number: int) -> None:
+            train()
+            at = writer.elapsed()
+            writer.record(Step(trial="mlp", step=number, at=at, step_seconds=0.0, data_seconds=0.0, loss=0.0))
+
+        return timed(step)
+
+
+def as_rigwise_train(train: Train) -> Round:
+    """All that the trial loop does around a step: clock, loss, record, sampler."""
+    with ExitStack() as stack:
+        writer = writer_with_sampler(stack)
+        ledger = Ledger("mlp", writer.elapsed, writer.record, writer.record, lagging=False)
+        clock = step_clock(CpuDevice())
+
+        def step(_: int) -> None:
+            loss = train()
+            clock.end_step()
+            ledger.note(loss, 0.0, clock)
+
+        return timed(step)
+
+
+def writer_with_sampler(stack: ExitStack) -> RunWriter:
+    """A writer in a folder of its own and a running sampler, both ended with the stack."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    writer = stack.enter_context(RunWriter(Path(folder) / "run.sqlite"))
+    stack.enter_context(Sampler(LiveSource(), writer))
+    return writer
+
+
+if __name__ == "__main__":
+    main()

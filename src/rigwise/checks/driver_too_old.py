@@ -1,0 +1,55 @@
+"""The driver is too old for a framework's CUDA.
+
+What: a framework was built for a CUDA major version that this driver does not run.
+Why: CUDA 13.x needs driver 580 or newer, 12.x needs 525, 11.x needs 450. Within a major version any minor version
+runs (minor-version compatibility), so driver "CUDA 12.4" with a cu126 wheel is fine.
+How to tell: the driver's version against knowledge/driver_floors.csv. Quiet when the framework already ran a kernel:
+then a cuda-compat package, which data-centre GPUs allow, is in use.
+"""
+
+from collections.abc import Iterator
+
+from rigwise.knowledge.drivers import DriverFloor, driver_floors, version_numbers
+from rigwise.records.excerpt import framework_facts
+from rigwise.records.finding import Problem
+from rigwise.records.rig import Framework, Rig
+from rigwise.speech import say
+
+CONSUMER_NAMES = ("GeForce", "TITAN", "Quadro", "RTX")
+"""Products without forward compatibility, apart from selected RTX boards (CUDA compatibility guide)."""
+
+
+def check_rig(rig: Rig) -> Iterator[Problem]:
+    """One problem for each framework that needs a newer driver."""
+    rig.need_gpus()
+    for framework in rig.interpreter.need().frameworks:
+        floor = _floor(framework)
+        if floor is None or framework.kernel_ok:
+            continue
+        needed = floor.floor_windows if rig.host.wsl.value else floor.floor_linux
+        if version_numbers(rig.driver_version.need()) < version_numbers(needed):
+            facts = framework_facts(rig.interpreter, framework, "cuda_build", "error")
+            yield Problem(_because(framework, needed), (rig.driver_version, facts), next_steps=_steps(rig, needed))
+
+
+def _floor(framework: Framework) -> DriverFloor | None:
+    major = (framework.cuda_build or "").partition(".")[0]
+    return driver_floors().get(int(major)) if major.isdecimal() else None
+
+
+def _because(framework: Framework, needed: str) -> str:
+    return say(
+        "{name} {version} is built for CUDA {cuda}, which needs driver {needed} or newer.",
+        name=framework.name,
+        version=framework.version,
+        cuda=framework.cuda_build,
+        needed=needed,
+    )
+
+
+def _steps(rig: Rig, needed: str) -> tuple[str, ...]:
+    names = [gpu.name.value or "" for gpu in rig.gpus]
+    install = say("install driver {needed} or newer, then restart", needed=needed)
+    if any(word in name for name in names for word in CONSUMER_NAMES):
+        return (install,)
+    return install, say("or, on a data-centre GPU, install NVIDIA's cuda-compat package")

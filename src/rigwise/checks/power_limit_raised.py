@@ -1,0 +1,26 @@
+"""A GPU's power limit was raised.
+
+What: the enforced power limit is above the card's default.
+Why: more heat and more load on the power supply for little speed; stable if the supply was made for it.
+How to tell: the enforced limit against the default limit, both from the card.
+"""
+
+from collections.abc import Iterator
+
+from rigwise.records.finding import Problem
+from rigwise.records.rig import Gpu, Rig
+from rigwise.speech import say
+from rigwise.units import significant
+
+TOLERANCE_WATTS = 1.0
+"""The driver rounds limits to whole watts on some cards."""
+
+
+def check_gpu(gpu: Gpu, rig: Rig) -> Iterator[Problem]:
+    """A note when the limit was raised."""
+    limit, default = gpu.power_limit_enforced_watts.need(), gpu.power_limit_default_watts.need()
+    if limit - default > TOLERANCE_WATTS:
+        because = say(
+            "The limit is {limit} W, the default {default} W.", limit=significant(limit), default=significant(default)
+        )
+        yield Problem(because, (gpu.power_limit_enforced_watts, gpu.power_limit_default_watts))

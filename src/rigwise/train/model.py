@@ -1,0 +1,84 @@
+"""The model of a run: any of timm's, with known weights and a new last layer for the classes at hand."""
+
+import difflib
+from pathlib import Path
+
+import msgspec
+import timm
+import torch
+from torch import nn
+
+from rigwise.errors import BadInput
+from rigwise.speech import say
+from rigwise.train.weights import LITE0, load_file, load_lite0, load_published
+
+PRETRAINED, RANDOM = "pretrained", "none"
+
+
+class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model ready to train, and how its pictures must be prepared."""
+
+    model: nn.Module
+    name: str
+    mean: tuple[float, float, float]
+    """Of each colour channel, pictures being 0 to 1."""
+    std: tuple[float, float, float]
+    interpolation: str
+    """`bicubic` or `bilinear`, as the weights were trained with."""
+    image_size: int
+    """Pixels along each side, as the weights were trained with."""
+    weights: str
+    """Which weights these are, in words."""
+
+
+def build_model(name: str, num_classes: int, *, weights: str = PRETRAINED, seed: int = 0) -> BuiltModel:
+    """A timm model for that many classes. `weights` is `pretrained`, `none` or a file; `seed` decides every random value.
+
+    The caller's random numbers are left as they were.
+
+    Raises:
+        BadInput: no such model, no such weights, or weights that do not fit.
+        CannotTell: pretrained weights exist but cannot be had here.
+    """
+    _refuse_unknown(name)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        model, words = _weighted(name, num_classes, weights)
+    prepared = timm.data.resolve_data_config(model=model)
+    return BuiltModel(
+        model=model,
+        name=name,
+        mean=tuple(prepared["mean"]),
+        std=tuple(prepared["std"]),
+        interpolation=prepared["interpolation"],
+        image_size=prepared["input_size"][-1],
+        weights=words,
+    )
+
+
+def _weighted(name: str, num_classes: int, weights: str) -> tuple[nn.Module, str]:
+    """The model with its weights, and which ones in words."""
+    if weights == RANDOM:
+        return timm.create_model(name, num_classes=num_classes), say("random weights (asked for)")
+    if weights != PRETRAINED:
+        model = timm.create_model(name, num_classes=num_classes)
+        return model, load_file(model, Path(weights))
+    if name.split(".")[0] == LITE0:
+        model = timm.create_model(name)
+        words = load_lite0(model)
+    else:
+        model, words = load_published(name)
+    model.reset_classifier(num_classes)
+    return model, words
+
+
+def _refuse_unknown(name: str) -> None:
+    known = {*timm.list_models(), *timm.list_pretrained()}
+    if name in known:
+        return
+    near = difflib.get_close_matches(name, sorted(known), n=3)
+    raise BadInput(
+        say("timm has no model called {name}", name=name),
+        say("the nearest names are {names}", names=", ".join(near)) if near else say("no name is near it"),
+        f"rigwise train --model {near[0] if near else LITE0}",
+    )
