@@ -117,7 +117,7 @@ def as_rigwise_train(train: Train) -> Round:
     """All that the trial loop does around a step: clock, loss, record, sampler."""
     with ExitStack() as stack:
         writer = writer_with_sampler(stack)
-        ledger = Ledger("mlp", writer.elapsed, writer.record, writer.record, lagging=False)
+        ledger = Ledger("mlp", writer.elapsed, writer.record, writer.record)
         clock = step_clock(CpuDevice())
 
         def step(_: int) -> None:

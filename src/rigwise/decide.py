@@ -5,11 +5,14 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from rigwise.knowledge.check_catalogue import check_catalogue
+from rigwise.records.evidence import Status
 from rigwise.records.finding import RIG, Action, CheckReport, Decision, Finding, Severity, Verdict
 from rigwise.speech import say
 
 SEVERITIES = tuple(Severity)
 """Mildest first, as Severity lists them."""
+EXPLICABLE = frozenset({Status.LOST, Status.TIMED_OUT, Status.NOT_FOUND, Status.FAILED})
+"""Absences that a fault may bring about; a value that was not recorded is missing on a healthy machine too."""
 
 
 def decide(findings: Sequence[Finding]) -> CheckReport:
@@ -21,19 +24,22 @@ def decide(findings: Sequence[Finding]) -> CheckReport:
 
 
 def _explained(finding: Finding, problems: Sequence[Finding]) -> Finding:
-    """The finding with the first cause it follows from, if any; what is fine needs no explanation."""
-    if finding.verdict is Verdict.OK:
+    """The finding with the first cause that explains it, if any."""
+    row = check_catalogue()[finding.check]
+    if finding.verdict is Verdict.PROBLEM:
+        cause = _first_cause(finding, row.follows, problems)
+    elif finding.absence in EXPLICABLE:
+        cause = _first_cause(finding, row.needs, problems)
+    else:
         return finding
-    cause = _first_cause(finding, problems)
     return msgspec.structs.replace(finding, symptom_of=None if cause is finding else cause.check)
 
 
-def _first_cause(finding: Finding, problems: Sequence[Finding]) -> Finding:
-    """The problem at the root of this one; itself when nothing explains it."""
-    follows = check_catalogue()[finding.check].follows
+def _first_cause(finding: Finding, explaining: Sequence[str], problems: Sequence[Finding]) -> Finding:
+    """The problem at the root of this finding; itself when nothing explains it."""
     for cause in problems:
-        if cause.check in follows and _concerns(cause, finding):
-            return _first_cause(cause, problems)
+        if cause.check in explaining and _concerns(cause, finding):
+            return _first_cause(cause, check_catalogue()[cause.check].follows, problems)
     return finding
 
 
@@ -86,9 +92,8 @@ def _missing(ordered: Sequence[Finding]) -> Finding | None:
 
 
 def _all_clear(ordered: Sequence[Finding]) -> str:
-    num_unknown = sum(finding.verdict is Verdict.UNKNOWN for finding in ordered)
+    num_told = len({finding.check for finding in ordered if finding.verdict is not Verdict.UNKNOWN})
     num_notes = sum(finding.verdict is Verdict.PROBLEM for finding in ordered)
-    told = len(ordered) - num_unknown
     if num_notes:
-        return say("no problem in {told} answers, {notes} worth a note", told=told, notes=num_notes)
-    return say("no problem in {told} answers", told=told)
+        return say("{told} checks found no problem; {notes} worth a note", told=num_told, notes=num_notes)
+    return say("{told} checks found no problem", told=num_told)

@@ -115,7 +115,7 @@ def _ok(check: str, row: CheckRow, target: str, needed: Sequence[Reading[Any]]) 
         title=row.title,
         verdict=Verdict.OK,
         severity=row.severity,
-        because=say("no sign of it in: {names}", names=names),
+        because=say("No sign of it in: {names}.", names=names),
         evidence=_quotes(needed),
         next_steps=(),
     )
@@ -147,19 +147,19 @@ def _absence(check: str, missing: Reading[Any]) -> tuple[str, tuple[str, ...]]:
     match missing.status:
         case Status.NOT_RECORDED:
             on_machine = say("ask the machine itself: rigwise check --only {check}", check=check)
-            return say("the evidence does not hold: {name}", name=name), (on_machine,)
+            return say("The evidence does not hold: {name}.", name=name), (on_machine,)
         case Status.NOT_PERMITTED:
             as_root = say("ask as root: sudo rigwise check --only {check}", check=check)
-            return say("this user may not read: {name}", name=name), (as_root,)
+            return say("This user may not read: {name}.", name=name), (as_root,)
         case Status.NOT_SUPPORTED:
-            return say("cannot be measured here: {name}", name=name), ()
+            return say("Cannot be measured here: {name}.", name=name), ()
         case Status.NOT_FOUND:
-            return say("not found: {name}", name=name), ()
+            return say("Not found: {name}.", name=name), ()
         case Status.TIMED_OUT:
-            return say("no answer in time: {name}", name=name), (say("rigwise check --only probe_hung"),)
+            return say("No answer in time: {name}.", name=name), (say("rigwise check --only probe_hung"),)
         case Status.LOST:
-            return say("the GPU no longer answers: {name}", name=name), (say("rigwise check --only gpu_lost"),)
+            return say("The GPU no longer answers: {name}.", name=name), (say("rigwise check --only gpu_lost"),)
         case Status.UNREADABLE:
-            return say("the answer cannot be understood: {name}", name=name), ()
+            return say("The answer cannot be understood: {name}.", name=name), ()
         case _:
-            return say("the question failed: {name}", name=name), ()
+            return say("The question failed: {name}.", name=name), ()

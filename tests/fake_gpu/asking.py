@@ -50,7 +50,7 @@ def recorded_commands(scenario: Path) -> dict[str, Status]:
 
 
 if __name__ == "__main__":
-    machine = Recorder(LiveSource(nvml_limit_seconds=1.0))
+    machine = Recorder(LiveSource(nvml_limit_seconds=3.0))
     answers = ask_everything(machine, Path(sys.argv[1]))
     machine.write(Path(sys.argv[2]), masked=False)
     sys.stdout.buffer.write(msgspec.json.encode(answers))

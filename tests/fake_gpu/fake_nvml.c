@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, VERSION_MISMATCH = 25, UNKNOWN = 999 };
+enum { SUCCESS, INVALID_ARGUMENT = 2, NOT_SUPPORTED, INSUFFICIENT_SIZE = 7, VERSION_MISMATCH = 25, UNKNOWN = 999 };
 enum { CLOCK_SM = 1, CLOCK_MEM = 2, TEMPERATURE_GPU = 0, THRESHOLD_SLOWDOWN = 1, MEMORY_V2 = 0x02000028 };
 enum { SYSTEM = -1, MAX_ROWS = 4096, MAX_LINE = 16384 };
 
@@ -53,7 +53,8 @@ static void read_table(void)
         if (!*line || *line == '#')
             continue;
         char *rest = line, *gpu = strsep(&rest, "\t"), *key = strsep(&rest, "\t"), *codes = strsep(&rest, "\t");
-        rows[num_rows++] = (Row){*gpu == '-' ? SYSTEM : atoi(gpu), unescaped(key), unescaped(codes), unescaped(rest), 0};
+        int index = *gpu == '-' ? SYSTEM : atoi(gpu);
+        rows[num_rows++] = (Row){index, unescaped(key), unescaped(codes), unescaped(rest), 0};
     }
     if (file)
         fclose(file);
@@ -72,18 +73,14 @@ static void nth(const char *values, unsigned n, char *text)
 {
     for (const char *bar; n && (bar = strchr(values, '|')); n--)
         values = bar + 1;
-    size_t length = strcspn(values, "|");
-    if (length >= MAX_LINE)
-        length = MAX_LINE - 1;
-    memcpy(text, values, length);
-    text[length] = 0;
+    snprintf(text, MAX_LINE, "%.*s", (int)strcspn(values, "|"), values);
 }
 
 /* The return code of a row, and its value in `text` (MAX_LINE). `advance` counts the call. */
 static nvmlReturn_t look_up(int gpu, const char *key, char *text, int advance)
 {
-    Row *row = find(gpu, key);
     char code[MAX_LINE];
+    Row *row = find(gpu, key);
     if (!row)
         return NOT_SUPPORTED;
     nth(row->codes, row->num_calls, code);
@@ -137,14 +134,12 @@ static u64 field(const char *text, const char *name)
     return 0;
 }
 
-static nvmlReturn_t answer_pair(int gpu, const char *key, const char *first, const char *second, unsigned out[2])
+static nvmlReturn_t answer_pair(int gpu, const char *key, const char *one, const char *other, unsigned *a, unsigned *b)
 {
     char text[MAX_LINE];
     nvmlReturn_t code = look_up(gpu, key, text, 1);
-    if (code == SUCCESS) {
-        out[0] = (unsigned)field(text, first);
-        out[1] = (unsigned)field(text, second);
-    }
+    if (code == SUCCESS)
+        *a = (unsigned)field(text, one), *b = (unsigned)field(text, other);
     return code;
 }
 
@@ -179,30 +174,33 @@ nvmlReturn_t nvmlInitWithFlags(unsigned flags)
     return find(SYSTEM, "Init") ? look_up(SYSTEM, "Init", text, 1) : UNKNOWN;
 }
 nvmlReturn_t nvmlInit_v2(void) { return nvmlInitWithFlags(0); }
-nvmlReturn_t nvmlInit(void) { return nvmlInitWithFlags(0); }
 nvmlReturn_t nvmlShutdown(void) { return SUCCESS; }
 
-const char *nvmlErrorString(nvmlReturn_t code)
-{
-    static char text[32];
-    snprintf(text, sizeof text, "fake NVML error %d", code);
-    return text;
-}
+const char *nvmlErrorString(nvmlReturn_t code) { return code ? "error of the simulated GPU" : "Success"; }
 
 #define SYSTEM_TEXT(name) \
     nvmlReturn_t nvml##name(char *out, unsigned size) { return answer_text(SYSTEM, #name, out, size); }
+#define SYSTEM_INT(name) \
+    nvmlReturn_t nvml##name##_v2(unsigned *out) { return answer_int(SYSTEM, #name, out); }
 #define DEVICE_TEXT(name) \
-    nvmlReturn_t nvml##name(nvmlDevice_t d, char *out, unsigned size) { return answer_text(index_of(d), #name, out, size); }
+    nvmlReturn_t nvml##name(nvmlDevice_t d, char *out, unsigned size) \
+    { return answer_text(index_of(d), #name, out, size); }
 #define DEVICE_INT(name) \
     nvmlReturn_t nvml##name(nvmlDevice_t d, unsigned *out) { return answer_int(index_of(d), #name, out); }
+#define CLOCKS_EVENT_REASONS(name) \
+    nvmlReturn_t nvml##name(nvmlDevice_t d, u64 *out) \
+    { return answer_u64(index_of(d), "DeviceGetCurrentClocksEventReasons", out); }
+#define DEVICE_PAIR(name, first, second) \
+    nvmlReturn_t nvml##name(nvmlDevice_t d, unsigned *a, unsigned *b) \
+    { return answer_pair(index_of(d), #name, first, second, a, b); }
 #define DEVICE_PROCESSES(name, version) \
     nvmlReturn_t nvml##name##_##version(nvmlDevice_t d, unsigned *count, Process *out) \
     { return answer_processes(index_of(d), #name, count, out); }
 
 SYSTEM_TEXT(SystemGetNVMLVersion)
 SYSTEM_TEXT(SystemGetDriverVersion)
-nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(unsigned *out) { return answer_int(SYSTEM, "SystemGetCudaDriverVersion", out); }
-nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *out) { return answer_int(SYSTEM, "DeviceGetCount", out); }
+SYSTEM_INT(SystemGetCudaDriverVersion)
+SYSTEM_INT(DeviceGetCount)
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned gpu, nvmlDevice_t *out)
 {
@@ -231,19 +229,12 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t d, PciInfo *out)
     memset(out, 0, sizeof *out);
     sscanf(text, "busId=%31s", out->bus_id);
     sscanf(out->bus_id, "%x:%x:%x", &out->domain, &out->bus, &out->device);
-    snprintf(out->bus_id_legacy, sizeof out->bus_id_legacy, "%04x:%02x:%02x.0", out->domain & 0xffff, out->bus & 0xff,
-             out->device & 0x1f);
+    snprintf(out->bus_id_legacy, sizeof out->bus_id_legacy, "%.15s", out->bus_id + 4);
     out->pci_device_id = (unsigned)field(text, "pciDeviceId");
     return code;
 }
 
-nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t d, unsigned *major, unsigned *minor)
-{
-    unsigned pair[2] = {0, 0};
-    nvmlReturn_t code = answer_pair(index_of(d), "DeviceGetCudaComputeCapability", "major", "minor", pair);
-    *major = pair[0], *minor = pair[1];
-    return code;
-}
+DEVICE_PAIR(DeviceGetCudaComputeCapability, "major", "minor")
 
 typedef struct { unsigned version; u64 total, reserved, free, used; } MemoryV2;
 
@@ -254,13 +245,14 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, MemoryV2 *out)
         return VERSION_MISMATCH;
     nvmlReturn_t code = look_up(index_of(d), "DeviceGetMemoryInfo", text, 1);
     if (code == SUCCESS)
-        *out = (MemoryV2){MEMORY_V2, field(text, "total"), field(text, "reserved"), field(text, "free"), field(text, "used")};
+        out->total = field(text, "total"), out->reserved = field(text, "reserved"),
+        out->free = field(text, "free"), out->used = field(text, "used");
     return code;
 }
 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, unsigned out[2])
 {
-    return answer_pair(index_of(d), "DeviceGetUtilizationRates", "gpu", "memory", out);
+    return answer_pair(index_of(d), "DeviceGetUtilizationRates", "gpu", "memory", out, out + 1);
 }
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t d, unsigned sensor, unsigned *out)
@@ -270,9 +262,8 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t d, unsigned sensor, unsigned 
 
 nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t d, unsigned threshold, unsigned *out)
 {
-    if (threshold != THRESHOLD_SLOWDOWN)
-        return NOT_SUPPORTED;
-    return answer_int(index_of(d), "DeviceGetTemperatureThreshold.slowdown", out);
+    const char *key = "DeviceGetTemperatureThreshold.slowdown";
+    return threshold == THRESHOLD_SLOWDOWN ? answer_int(index_of(d), key, out) : NOT_SUPPORTED;
 }
 
 DEVICE_INT(DeviceGetPowerUsage)
@@ -281,9 +272,8 @@ DEVICE_INT(DeviceGetPowerManagementDefaultLimit)
 
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t d, unsigned clock, unsigned *out)
 {
-    if (clock != CLOCK_SM && clock != CLOCK_MEM)
-        return NOT_SUPPORTED;
-    return answer_int(index_of(d), clock == CLOCK_SM ? "DeviceGetClockInfo.sm" : "DeviceGetClockInfo.memory", out);
+    const char *key = clock == CLOCK_SM ? "DeviceGetClockInfo.sm" : "DeviceGetClockInfo.memory";
+    return clock == CLOCK_SM || clock == CLOCK_MEM ? answer_int(index_of(d), key, out) : NOT_SUPPORTED;
 }
 
 nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t d, unsigned clock, unsigned *out)
@@ -291,10 +281,7 @@ nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t d, unsigned clock, unsigned 
     return clock == CLOCK_SM ? answer_int(index_of(d), "DeviceGetMaxClockInfo.sm", out) : NOT_SUPPORTED;
 }
 
-nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t d, u64 *out)
-{
-    return answer_u64(index_of(d), "DeviceGetCurrentClocksEventReasons", out);
-}
+CLOCKS_EVENT_REASONS(DeviceGetCurrentClocksThrottleReasons)
 
 DEVICE_INT(DeviceGetCurrPcieLinkGeneration)
 DEVICE_INT(DeviceGetMaxPcieLinkGeneration)
@@ -302,22 +289,12 @@ DEVICE_INT(DeviceGetCurrPcieLinkWidth)
 DEVICE_INT(DeviceGetMaxPcieLinkWidth)
 DEVICE_INT(DeviceGetPerformanceState)
 
-nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *current, unsigned *pending)
-{
-    unsigned pair[2] = {0, 0};
-    nvmlReturn_t code = answer_pair(index_of(d), "DeviceGetMigMode", "current", "pending", pair);
-    *current = pair[0], *pending = pair[1];
-    return code;
-}
-
+DEVICE_PAIR(DeviceGetMigMode, "current", "pending")
 DEVICE_PROCESSES(DeviceGetComputeRunningProcesses, v2)
 DEVICE_PROCESSES(DeviceGetGraphicsRunningProcesses, v2)
 
 #ifndef OLD_DRIVER
-nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t d, u64 *out)
-{
-    return answer_u64(index_of(d), "DeviceGetCurrentClocksEventReasons", out);
-}
+CLOCKS_EVENT_REASONS(DeviceGetCurrentClocksEventReasons)
 DEVICE_PROCESSES(DeviceGetComputeRunningProcesses, v3)
 DEVICE_PROCESSES(DeviceGetGraphicsRunningProcesses, v3)
 #endif

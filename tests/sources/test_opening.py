@@ -16,7 +16,7 @@ from rigwise.sources.recorded import RecordedSource
 
 XML = '<?xml version="1.0" ?>\n<nvidia_smi_log>\n<gpu id="00000000:41:00.0"/>\n</nvidia_smi_log>\n'
 LOG = (
-    "[ 7211.402215] pcieport 0000:40:01.1: AER: Fatal error\n"
+    "[ 7211.402215] pcieport 0000:40:01.1: link is down\n"
     "[ 7211.604409] NVRM: Xid (PCI:0000:41:00): 79, pid=18422, name=python, GPU has fallen off the bus.\n"
 )
 SMI = ["nvidia-smi", "-q", "-x"]

@@ -27,6 +27,7 @@ def test_a_masked_recording_gives_no_uuid_away(recording: Callable[[str], Path],
     folder = recording("one_of_two_lost")
     recorder = Recorder(RecordedSource(folder))
     ask_everything(recorder, folder)
+    recorder.command(["/home/grace/bin/tool", "--password=hunter2"])
     written = recorder.write(tmp_path / "evidence", identity=Identity((), "salt"))
     lying = [path for path in (tmp_path / "evidence").rglob("*") if path.is_file()]
     assert written == sorted(path.relative_to(tmp_path / "evidence") for path in lying)

@@ -97,7 +97,15 @@ def overwritten_page(database: Path) -> None:
     database.write_bytes(content)
 
 
-@pytest.mark.parametrize("damage", [text_instead, truncated, overwritten_page])
+def page_with_a_row_less(database: Path) -> None:
+    """A leaf of a table (type 13) that counts one row less than it holds: SQLite reads on as if nothing were wrong."""
+    content = bytearray(database.read_bytes())
+    leaf = next(at for at in range(4096, len(content), 4096) if content[at] == 13 and content[at + 4] > 10)
+    content[leaf + 4] -= 1
+    database.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [text_instead, truncated, overwritten_page, page_with_a_row_less])
 def test_a_damaged_database_is_named(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder = finished_run(tmp_path / "run", num_steps=2000)
     damage(folder.database)

@@ -106,8 +106,8 @@ def test_manifest_is_plain_json(tmp_path: Path) -> None:
 
 def test_text_replaces_what_was_there_and_leaves_nothing_else(tmp_path: Path) -> None:
     write_text(tmp_path / "recipe.toml", "old")
-    write_text(tmp_path / "recipe.toml", 'data = "caf\udce9 ☃"')
-    assert (tmp_path / "recipe.toml").read_bytes() == b'data = "caf\xe9 \xe2\x98\x83"'
+    write_text(tmp_path / "recipe.toml", 'data = "bag\udce9 ☃"')
+    assert (tmp_path / "recipe.toml").read_bytes() == b'data = "bag\xe9 \xe2\x98\x83"'
     assert len(list(tmp_path.iterdir())) == 1
 
 

@@ -139,9 +139,13 @@ def test_threads_end_when_closed_early(root: Path) -> None:
 
 
 def test_threads_end_after_an_interrupt(root: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), closing(stream(root).train_batches(1_000_000)) as batches:
-        for _ in batches:
-            raise KeyboardInterrupt
+    def train() -> None:
+        with closing(stream(root).train_batches(1_000_000)) as batches:
+            for _ in batches:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train()
     assert not odd.picture_threads()
 
 

@@ -19,12 +19,12 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     """A note when the branch has ended."""
     version = rig.driver_version.need()
     branch = driver_branch(version)
-    if branch is None:
-        raise AbsentReading(_missing(rig, say("end of support of this driver branch"), Status.NOT_FOUND))
     if not rig.collected_on:
         raise AbsentReading(_missing(rig, say("date of the evidence"), Status.NOT_RECORDED))
-    if rig.collected_on[:7] > branch.supported_until:
+    if branch is not None and rig.collected_on[:7] > branch.supported_until:
         yield Problem(_because(branch, version), (rig.driver_version,))
+    elif branch is None or not branch.kind:
+        raise AbsentReading(_missing(rig, say("end of support of this driver branch"), Status.NOT_FOUND))
 
 
 def _missing(rig: Rig, name: str, status: Status) -> Reading[str]:
@@ -32,7 +32,7 @@ def _missing(rig: Rig, name: str, status: Status) -> Reading[str]:
 
 
 def _because(branch: DriverBranch, version: str) -> str:
-    ended = say("Branch R{branch} was supported until {until}.", branch=branch.branch, until=branch.supported_until)
+    ended = say("Support of branch R{branch} ended by {until}.", branch=branch.branch, until=branch.supported_until)
     too_new = [
         floor.cuda_major
         for floor in driver_floors().values()

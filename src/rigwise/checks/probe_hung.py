@@ -22,7 +22,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
         return
     names = ", ".join(reading.name for reading in rig.hung)
     if any(reading.quote.source.startswith(DRIVER_SOURCES) for reading in rig.hung):
-        yield Problem(say("the driver did not answer in time; asked: {names}", names=names), rig.hung)
+        yield Problem(say("The driver did not answer in time; asked: {names}.", names=names), rig.hung)
     else:
-        because = say("the driver answers, but this did not in time: {names}", names=names)
+        because = say("The driver answers, but this did not in time: {names}.", names=names)
         yield Problem(because, rig.hung, severity=Severity.WARNING)

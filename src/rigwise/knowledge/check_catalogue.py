@@ -25,7 +25,9 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     checked_on: datetime.date
     """When the sources were last read."""
     follows: tuple[str, ...] = ()
-    """Checks that explain this one: when one of them finds a problem too, this is its symptom."""
+    """Checks further up whose fault brings this fault with it, which is then their symptom."""
+    needs: tuple[str, ...] = ()
+    """Checks whose fault keeps this one from telling anything."""
     essential: bool = False
     """Without this one nothing can be decided."""
 
@@ -39,8 +41,10 @@ def check_catalogue() -> dict[str, CheckRow]:
     """
     text = resources.files("rigwise.knowledge").joinpath("checks.toml").read_text(encoding="utf-8")
     catalogue = msgspec.convert(tomllib.loads(text), dict[str, CheckRow])
+    above: set[str] = set()
     for check, row in catalogue.items():
-        strangers = set(row.follows) - set(catalogue)
-        if strangers or check in row.follows:
-            raise ValueError(f"checks.toml: {check} follows {', '.join(sorted(strangers)) or 'itself'}")
+        strangers = (set(row.follows) - above) | (set(row.needs) - set(catalogue))
+        if strangers:
+            raise ValueError(f"checks.toml: {check} follows or needs {', '.join(sorted(strangers))}, not above it")
+        above.add(check)
     return catalogue

@@ -105,7 +105,7 @@ def _reachable(handle: Evidence, memory: Evidence) -> Reading[bool]:
             return absent("GPU handle", answer)
     if handle.status is Status.NOT_RECORDED and memory.status is Status.OK:
         return present("GPU handle", True, memory)
-    return parsed("GPU handle", handle, lambda _text: True)
+    return parsed("GPU handle", handle, lambda _text: True, "Success")
 
 
 def short_bus_id(text: str) -> str:
@@ -139,7 +139,8 @@ def _processes(compute: Evidence, graphics: Evidence) -> Reading[tuple[GpuProces
     """Both process lists as one; a process in both is a compute process."""
     if compute.status is not Status.OK or graphics.status is not Status.OK:
         return absent("processes", compute if compute.status is not Status.OK else graphics)
-    return parsed("processes", compute, lambda text: parse_processes(text, graphics.text))
+    quoted = f"compute: {compute.text.strip() or 'none'}; graphics: {graphics.text.strip() or 'none'}"
+    return parsed("processes", compute, lambda _quoted: parse_processes(compute.text, graphics.text), quoted)
 
 
 def parse_processes(compute: str, graphics: str) -> tuple[GpuProcess, ...]:

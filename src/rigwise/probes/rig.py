@@ -106,10 +106,11 @@ class AskedSource:
         return self._kept(self._source.kernel_log())
 
     def hung(self) -> tuple[Reading[Any], ...]:
-        """One reading for each question that did not answer in time; of NVML only the first, the rest wait for it."""
+        """One reading for each question that hung, the driver's first; after one NVML call all others wait for it."""
         late = [answer for answer in self._answers if answer.status is Status.TIMED_OUT]
-        calls = [answer for answer in late if answer.source == "nvml"]
-        return tuple(absent(answer.key, answer) for answer in late if answer not in calls[1:])
+        driver = [answer for answer in late if answer.source == "nvml"][:1]
+        others = [answer for answer in late if answer.source != "nvml"]
+        return tuple(absent(answer.key, answer) for answer in (*driver, *others))
 
     def collected_on(self) -> str:
         """The UTC date of the evidence, ISO 8601; "" where no answer has one."""

@@ -5,7 +5,17 @@ from collections.abc import Sequence
 
 from rigwise.records.run import RunRecord, Step, Validation
 from rigwise.report.comparison import accuracy, number, time_unit
-from rigwise.report.figures import Accent, Chart, LegendEntry, axis, line, rounded, steps_by_trial, trial_legend
+from rigwise.report.figures import (
+    Accent,
+    Chart,
+    LegendEntry,
+    axis,
+    line,
+    rounded,
+    step_axis,
+    steps_by_trial,
+    trial_legend,
+)
 from rigwise.report.statistics import percentile, smooth, wilson_interval
 from rigwise.speech import say
 
@@ -35,7 +45,7 @@ def loss_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
         figure={
             "data": traces,
             "layout": {
-                "xaxis": axis(say("training step")),
+                "xaxis": step_axis(),
                 "yaxis": axis(say("cross-entropy loss (nats)"), rangemode="tozero"),
             },
         },
@@ -79,7 +89,7 @@ def accuracy_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
     traces = [_accuracy_line(trial, points, accents[trial]) for trial, points in by_trial.items()]
     legend = trial_legend(accents, by_trial)
     layout = {
-        "xaxis": axis(say("training step"), rangemode="tozero"),
+        "xaxis": step_axis(rangemode="tozero"),
         "yaxis": axis(say("pictures right (%)"), range=[0, 101]),
     }
     constant = _constant_answer_ratio(run)
@@ -112,7 +122,7 @@ def _accuracy_line(trial: str, points: Sequence[Validation], accent: Accent) -> 
     }
     steps: list[float | None] = [point.step for point in points]
     heights = rounded(ratio * 100 for ratio in ratios)
-    return line(steps, heights, trial, accent, mode="lines+markers", error_y=bars, meta={"trial": trial})
+    return line(steps, heights, trial, accent, "%", mode="lines+markers", error_y=bars, meta={"trial": trial})
 
 
 def _level(height: float, accent: Accent) -> dict[str, object]:
@@ -156,8 +166,9 @@ def step_time_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
         wait = rounded(step.data_seconds / scale for step in steps)
         meta = {"trial": trial}
         waiting = Accent(accents[trial].token, "dot")
-        traces.append(line(numbers, whole, trial, accents[trial], meta=meta))
-        traces.append(line(numbers, wait, say("{trial}, waiting for pictures", trial=trial), waiting, meta=meta))
+        traces.append(line(numbers, whole, trial, accents[trial], unit, meta=meta))
+        wait_name = say("{trial}, waiting for pictures", trial=trial)
+        traces.append(line(numbers, wait, wait_name, waiting, unit, meta=meta))
     return Chart(
         id="step-time",
         title=title,
@@ -167,7 +178,7 @@ def step_time_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
         figure={
             "data": traces,
             "layout": {
-                "xaxis": axis(say("training step")),
+                "xaxis": step_axis(),
                 "yaxis": axis(say("time ({unit})", unit=unit), range=[0, rounded([ceiling_seconds / scale])[0]]),
             },
         },

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from rigwise.records.run import RunRecord, Step
+from rigwise.speech import say
 
 NUM_ACCENTS = 6
 """Okabe-Ito without black (text) and yellow (unreadable on white): M. Okabe and K. Ito, "Color Universal Design"."""
@@ -91,13 +92,14 @@ def rounded(values: Iterable[float]) -> list[float | None]:
 
 
 def line(
-    x: Sequence[float | None], y: Sequence[float | None], name: str, accent: Accent, **options: Any
+    x: Sequence[float | None], y: Sequence[float | None], name: str, accent: Accent, unit: str = "", **options: Any
 ) -> dict[str, Any]:
-    """A Plotly line; a single point is drawn as a dot, or it would not be seen."""
+    """A Plotly line that shows its values with three digits and their unit; a single point is drawn as a dot."""
     return {
         "type": "scatter",
         "mode": "lines" if len(x) > 1 else "markers",
         "name": plotly_text(name),
+        "hovertemplate": f"%{{y:,.3~r}} {unit}",
         "x": x,
         "y": y,
         "line": {"color": accent.token, "dash": accent.dash, "width": 2},
@@ -109,3 +111,8 @@ def line(
 def axis(title: str, **options: Any) -> dict[str, Any]:
     """A Plotly axis with its name and unit."""
     return {"title": {"text": title}, **options}
+
+
+def step_axis(**options: Any) -> dict[str, Any]:
+    """The horizontal axis of a chart against training steps."""
+    return axis(say("training step"), unifiedhovertitle={"text": say("step {number}", number="%{x:,}")}, **options)

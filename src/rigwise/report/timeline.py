@@ -68,25 +68,10 @@ def timeline_chart(run: RunRecord, accents: Mapping[str, Accent], metrics: Mappi
     if not lines:
         return Chart(id="timeline", title=title, why_empty=say("No telemetry was recorded during this run."))
     ends = [sample.at for sample in run.samples] + [step.at for step in run.steps]
-    seconds, unit = (60.0, "min") if max(ends) > LONG_RUN_SECONDS else (1.0, "s")
+    unit, seconds = ("min", 60.0) if max(ends) > LONG_RUN_SECONDS else ("s", 1.0)
     rows = _rows(lines)
-    colours = _target_accents(lines)
-    several = [each for own in rows if len(own) > 1 for each in _with_dashes(own, colours)]
-    layout: dict[str, Any] = {
-        "shapes": _bands(run, accents, seconds),
-        "hoversubplots": "axis",
-        "xaxis": axis(say("time since start ({unit})", unit=unit), anchor="free", position=0),
-        "yaxis": axis(say("step"), domain=_domain(len(rows), len(rows)), rangemode="tozero"),
-    }
-    traces = _step_traces(run, accents, seconds)
-    for position, own in enumerate(rows):
-        row_title, scale = _title_and_scale(own)
-        limits = {"range": [0, 102]} if own[0].row[1] == "ratio" and _largest(own) <= 1 else {"rangemode": "tozero"}
-        layout[f"yaxis{position + 2}"] = axis(row_title, domain=_domain(position, len(rows)), **limits)
-        for each, accent in _with_dashes(own, colours):
-            times = rounded(at / seconds for at in each.times)
-            values = rounded(value / scale for value in each.values)
-            traces.append(line(times, values, each.label, accent, yaxis=f"y{position + 2}"))
+    colours = _colours(lines)
+    several = [each for own in rows if len(own) > 1 for each in _with_accents(own, colours)]
     return Chart(
         id="timeline",
         title=title,
@@ -96,9 +81,45 @@ def timeline_chart(run: RunRecord, accents: Mapping[str, Accent], metrics: Mappi
             *trial_legend(accents, steps_by_trial(run)),
             *(LegendEntry(each.label, accent) for each, accent in several),
         ),
-        figure={"data": traces, "layout": layout},
+        figure={
+            "data": [*_step_traces(run, accents, seconds), *_row_traces(rows, colours, seconds)],
+            "layout": {
+                "shapes": _bands(run, accents, seconds),
+                "hoversubplots": "axis",
+                "xaxis": _time_axis(unit),
+                "yaxis": axis(say("step"), domain=_domain(len(rows), len(rows)), rangemode="tozero"),
+                **_row_axes(rows),
+            },
+        },
         height_px=ROW_HEIGHT_PX * (len(rows) + 1) + MARGIN_PX,
     )
+
+
+def _time_axis(unit: str) -> dict[str, Any]:
+    hover_title = {"text": f"%{{x:,.4~r}} {unit}"}
+    return axis(say("time since start ({unit})", unit=unit), anchor="free", position=0, unifiedhovertitle=hover_title)
+
+
+def _row_axes(rows: Sequence[Sequence[Line]]) -> dict[str, Any]:
+    """The vertical axis of each row; `yaxis` is the row of the steps, so these start at `yaxis2`."""
+    axes = {}
+    for position, own in enumerate(rows):
+        name, unit, _ = _quantity(own)
+        limits = {"range": [0, 102]} if unit == "%" and _largest(own) <= 1 else {"rangemode": "tozero"}
+        row_title = f"{name}<br>({unit})" if unit else name
+        axes[f"yaxis{position + 2}"] = axis(row_title, domain=_domain(position, len(rows)), **limits)
+    return axes
+
+
+def _row_traces(rows: Sequence[Sequence[Line]], colours: Mapping[str, Accent], seconds: float) -> list[dict[str, Any]]:
+    traces = []
+    for position, own in enumerate(rows):
+        _, unit, scale = _quantity(own)
+        for each, accent in _with_accents(own, colours):
+            times = rounded(at / seconds for at in each.times)
+            values = rounded(value / scale for value in each.values)
+            traces.append(line(times, values, each.label, accent, unit, yaxis=f"y{position + 2}"))
+    return traces
 
 
 def _domain(position: int, last: int) -> list[float]:
@@ -113,7 +134,8 @@ def _step_traces(run: RunRecord, accents: Mapping[str, Accent], seconds: float) 
     traces = []
     for trial, steps in steps_by_trial(run).items():
         times, numbers = rounded(step.at / seconds for step in steps), rounded(step.step for step in steps)
-        traces.append(line(times, numbers, trial, accents[trial], meta={"trial": trial}))
+        own = line(times, numbers, trial, accents[trial], meta={"trial": trial})
+        traces.append({**own, "hovertemplate": say("step {number}", number="%{y:,}")})
     return traces
 
 
@@ -134,11 +156,19 @@ def _lines(samples: Sequence[Sample], metrics: Mapping[str, Metric]) -> list[Lin
         is_line = sample.metric not in metrics or metrics[sample.metric].unit not in NOT_LINES
         if is_line and math.isfinite(sample.value):
             by_metric.setdefault(sample.metric, {}).setdefault(sample.target, []).append(sample)
-    return [each for metric, by_target in by_metric.items() for each in _metric_lines(metric, by_target, metrics)]
+    gpu_metrics = [metric for metric in by_metric if metric in metrics and metrics[metric].target == "gpu"]
+    gpus = {target for metric in gpu_metrics for target in by_metric[metric]}
+    lines: list[Line] = []
+    for metric, by_target in by_metric.items():
+        several = len(gpus if metric in gpu_metrics else by_target) > 1
+        lines += _metric_lines(metric, by_target, metrics.get(metric), several=several)
+    return lines
 
 
-def _metric_lines(metric: str, by_target: Mapping[str, list[Sample]], metrics: Mapping[str, Metric]) -> list[Line]:
-    known = metrics.get(metric)
+def _metric_lines(
+    metric: str, by_target: Mapping[str, list[Sample]], known: Metric | None, *, several: bool
+) -> list[Line]:
+    """The lines of one metric; with `several` targets in play, each is named."""
     row = ("gpu" if known.target == "gpu" else "host", str(known.unit)) if known else (metric, "")
     label = known.label if known else metric
     if len(by_target) > MAX_TARGETS or (known and known.target == "cpu"):
@@ -147,7 +177,7 @@ def _metric_lines(metric: str, by_target: Mapping[str, list[Sample]], metrics: M
         Line(
             row=row,
             target=target,
-            label=label if len(by_target) == 1 else f"{label}, {_short(target)}",
+            label=f"{label}, {_short(target)}" if several else label,
             times=tuple(sample.at for sample in own),
             values=tuple(sample.value for sample in own),
         )
@@ -184,38 +214,38 @@ def _rows(lines: Sequence[Line]) -> list[list[Line]]:
     return [rows[row] for row in sorted(rows, key=lambda row: order.get(row, len(order)))]
 
 
-def _target_accents(lines: Sequence[Line]) -> dict[str, Accent]:
-    """One accent per GPU, text colour first; this run in text colour too, the machine around it muted."""
+def _colours(lines: Sequence[Line]) -> dict[str, Accent]:
+    """One colour per GPU through all rows, text colour first; the machine around this run is muted."""
     gpus = dict.fromkeys(each.target for each in lines if each.row[0] == "gpu")
-    return target_accents(gpus) | {"all": Accent("--ink"), "process": Accent("--ink"), "host": Accent("--muted")}
+    return target_accents(gpus) | {"host": Accent("--muted")}
 
 
-def _with_dashes(own: Sequence[Line], colours: Mapping[str, Accent]) -> list[tuple[Line, Accent]]:
-    """The lines of a row with their accents; several metrics of one target differ by their dash."""
+def _with_accents(own: Sequence[Line], colours: Mapping[str, Accent]) -> list[tuple[Line, Accent]]:
+    """The lines of a row in the colour of their target; several metrics of one target differ by their dash."""
     seen: Counter[str] = Counter()
-    accents = []
+    lines = []
     for each in own:
-        colour = colours.get(each.target, Accent("--ink")).token
-        accents.append((each, Accent(colour, DASHES[seen[colour] % len(DASHES)])))
-        seen[colour] += 1
-    return accents
+        token = colours.get(each.target, Accent("--ink")).token
+        lines.append((each, Accent(token, DASHES[seen[token] % len(DASHES)])))
+        seen[token] += 1
+    return lines
 
 
-def _title_and_scale(own: Sequence[Line]) -> tuple[str, float]:
-    """The name and unit on a row's axis, and how much of the base unit one of it is."""
+def _quantity(own: Sequence[Line]) -> tuple[str, str, float]:
+    """What a row shows, the unit it is shown in, and how much of the base unit one of that is."""
     memory_name, memory_size = memory_unit(_largest(own))
-    titles: dict[tuple[str, str], tuple[str, float]] = {
-        ("gpu", "bytes"): (say("VRAM<br>({unit})", unit=memory_name), memory_size),
-        ("gpu", "ratio"): (say("GPU use<br>(%)"), 0.01),
-        ("gpu", "celsius"): (say("temperature<br>(°C)"), 1),
-        ("gpu", "watts"): (say("power<br>(W)"), 1),
-        ("gpu", "mhz"): (say("clock<br>(MHz)"), 1),
-        ("host", "cores"): (say("CPU<br>(cores)"), 1),
-        ("host", "ratio"): (say("core use<br>(%)"), 0.01),
-        ("host", "bytes"): (say("RAM<br>({unit})", unit=memory_name), memory_size),
-        ("host", "bytes_per_second"): (say("disk<br>({unit}/s)", unit=memory_name), memory_size),
+    known: dict[tuple[str, str], tuple[str, str, float]] = {
+        ("gpu", "bytes"): (say("VRAM"), memory_name, memory_size),
+        ("gpu", "ratio"): (say("GPU use"), "%", 0.01),
+        ("gpu", "celsius"): (say("temperature"), "°C", 1),
+        ("gpu", "watts"): (say("power"), "W", 1),
+        ("gpu", "mhz"): (say("clock"), "MHz", 1),
+        ("host", "cores"): (say("CPU"), say("cores"), 1),
+        ("host", "ratio"): (say("core use"), "%", 0.01),
+        ("host", "bytes"): (say("RAM"), memory_name, memory_size),
+        ("host", "bytes_per_second"): (say("disk"), f"{memory_name}/s", memory_size),
     }
-    return titles.get(own[0].row, (plotly_text(own[0].label), 1))
+    return known.get(own[0].row, (plotly_text(own[0].label), "", 1))
 
 
 def _largest(own: Sequence[Line]) -> float:

@@ -31,19 +31,17 @@ def nvml_answer(name: str, gpu: int | None, code: int, text: str) -> Evidence:
 
 def nvml_absence(name: str, gpu: int | None, status: Status) -> Evidence:
     """An NVML answer that never came, so that there is no return code."""
-    return Evidence(source="nvml", key=nvml_key(name, gpu), status=status, text=absence_words(status))
+    return Evidence(source="nvml", key=nvml_key(name, gpu), status=status, text=_absence_words(status))
 
 
 def command_answer(key: str, status: Status, text: str = "", exit_status: int | None = None) -> Evidence:
     """A command's answer; where there is no text, why there is none."""
-    words = text if status in (Status.OK, Status.FAILED) else text or absence_words(status)
-    return Evidence(source="command", key=key, status=status, text=words, return_code=exit_status)
+    return Evidence(source="command", key=key, status=status, text=_words(status, text), return_code=exit_status)
 
 
 def file_answer(path: str, status: Status, text: str = "") -> Evidence:
     """A file's text, or why there is none."""
-    words = text if status is Status.OK else text or absence_words(status)
-    return Evidence(source="file", key=path, status=status, text=words)
+    return Evidence(source="file", key=path, status=status, text=_words(status, text))
 
 
 def kernel_log_answer(command: Evidence) -> Evidence:
@@ -57,7 +55,11 @@ def kernel_log_answer(command: Evidence) -> Evidence:
     )
 
 
-def absence_words(status: Status) -> str:
+def _words(status: Status, text: str) -> str:
+    return text if text or status in (Status.OK, Status.FAILED) else _absence_words(status)
+
+
+def _absence_words(status: Status) -> str:
     """Why there is no answer, in words."""
     match status:
         case Status.NOT_FOUND:

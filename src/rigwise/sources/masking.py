@@ -10,24 +10,15 @@ import ipaddress
 import re
 import secrets
 import socket
+from contextlib import suppress
 from functools import partial
 
 import msgspec
 
 HIDDEN = "(hidden)"
-_ORDINARY_NAMES = {
-    "root",
-    "user",
-    "ubuntu",
-    "debian",
-    "nvidia",
-    "gpu",
-    "cuda",
-    "python",
-    "localhost",
-    "linux",
-    "kernel",
-}
+_ORDINARY_NAMES = frozenset(
+    ("root", "user", "ubuntu", "debian", "linux", "kernel", "localhost", "nvidia", "gpu", "cuda", "python")
+)
 """User and host names that are also words of the evidence; as bare words they stay."""
 
 
@@ -46,7 +37,9 @@ class Identity(msgspec.Struct, frozen=True):
 def this_identity() -> Identity:
     """The user and host rigwise runs as and on, with a new salt."""
     host = socket.gethostname()
-    names = {getpass.getuser(), host, host.partition(".")[0]}
+    names = {host, host.partition(".")[0]}
+    with suppress(KeyError, OSError):  # a user id without an account, as in many containers
+        names.add(getpass.getuser())
     return Identity(tuple(sorted(names, key=len, reverse=True)), secrets.token_hex(8))
 
 

@@ -16,7 +16,7 @@ from rigwise.sources.time_limit import within
 LIBRARY_VARIABLE = "RIGWISE_NVML_LIBRARY"
 """Environment variable: absolute path of the NVML library to use instead of the system's."""
 NVML_LIMIT_SECONDS = 5.0
-"""A healthy call takes under 0.1 s, and the first after a cold start about 2 s without persistence mode."""
+"""Above the 1 to 3 s it takes to start a GPU that nothing holds open (NVIDIA, Driver Persistence)."""
 
 
 class Nvml:
@@ -67,7 +67,7 @@ class Nvml:
                 self._opened[key, gpu] = failure
         opened = self._opened[key, gpu]
         if isinstance(opened, pynvml.NVMLError):
-            raise opened
+            raise opened.with_traceback(None)
         return opened
 
 

@@ -62,7 +62,7 @@ class Recorder:
             texts = {mask(path, identity): text for path, text in texts.items()}
         for path, text in texts.items():
             _write(folder, path, text)
-        return [Path(path) for path in sorted(texts)]
+        return sorted(map(Path, texts))
 
     def _texts(self) -> Iterable[tuple[str, str]]:
         """Each file of the folder and its text."""
@@ -104,9 +104,9 @@ class Recorder:
                 yield path, answer.status, answer.text if answer.status in (Status.OK, Status.FAILED) else ""
 
     def _file_name(self, key: str) -> str:
-        """`01-nvidia-smi-q-x.txt`: readable, safe, and no two the same."""
-        number = list(self._commands).index(key)
-        return f"{number:02}-{re.sub(r'[^A-Za-z0-9]+', '-', key).strip('-')[:60]}.txt"
+        """`01-nvidia-smi.txt`: the program alone, for its arguments and folder may hold names that must be masked."""
+        program = PurePosixPath(key.split()[0]).name
+        return f"{list(self._commands).index(key):02}-{re.sub(r'[^A-Za-z0-9]+', '-', program)}.txt"
 
     def _lies_as_file(self, path: str) -> bool:
         """Whether the answer is the text of files/PATH: there is one, and no other path lies below it."""

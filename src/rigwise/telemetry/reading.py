@@ -65,17 +65,17 @@ def open_database(database: Path) -> Iterator[sqlite3.Connection]:
     """A read-only connection to a run's database.
 
     Raises:
-        BadInput: damaged, not ours, or written by a newer rigwise.
+        BadInput: damaged, not permitted, not ours, or written by a newer rigwise.
     """
     with contextlib.ExitStack() as open_until_done:
         try:
             connection = open_until_done.enter_context(_connect(database))
             _refuse_foreign(connection, database)
             yield connection
-        except (sqlite3.DatabaseError, msgspec.MsgspecError, json.JSONDecodeError) as error:
+        except (sqlite3.DatabaseError, msgspec.MsgspecError, json.JSONDecodeError, OSError) as error:
             raise BadInput(
                 say("cannot read {database}", database=database),
-                say("its content is damaged: {error}", error=error),
+                str(error),
                 say("sqlite3 {database} .recover shows what can be saved", database=database),
             ) from error
 
@@ -128,11 +128,7 @@ def _refuse_foreign(connection: sqlite3.Connection, database: Path) -> None:
     if version > SCHEMA_VERSION:
         raise BadInput(
             say("{database} was written by a newer rigwise", database=database),
-            say(
-                "its schema version is {version}; this rigwise reads up to {known}",
-                version=version,
-                known=SCHEMA_VERSION,
-            ),
+            say("its schema version is {version}; this rigwise knows {known}", version=version, known=SCHEMA_VERSION),
             say("pip install --upgrade rigwise"),
         )
 
@@ -167,8 +163,6 @@ def _manifest_fields(folder: RunFolder) -> dict[str, str]:
 
 
 def _recipe_field(folder: RunFolder) -> dict[str, str]:
-    return (
-        {"recipe_toml": folder.recipe.read_text(encoding="utf-8", errors="surrogateescape")}
-        if folder.recipe.exists()
-        else {}
-    )
+    if not folder.recipe.exists():
+        return {}
+    return {"recipe_toml": folder.recipe.read_text(encoding="utf-8", errors="surrogateescape")}

@@ -69,8 +69,8 @@ def insert_statement(record: type[msgspec.Struct]) -> str:
 def to_row(record: msgspec.Struct) -> tuple[Any, ...]:
     r"""A record as SQLite stores it. File names in odd encodings are escaped, because SQLite holds UTF-8 only.
 
-    >>> to_row(Event(at=1.5, kind="skipped", text="caf\udce9.jpg"))
-    (1.5, 'skipped', 'caf\\udce9.jpg')
+    >>> to_row(Event(at=1.5, kind="skipped", text="bag\udce9.jpg"))
+    (1.5, 'skipped', 'bag\\udce9.jpg')
     """
     return tuple(_printable(value) if type(value) is str else value for value in msgspec.structs.astuple(record))
 

@@ -70,13 +70,7 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
     built = lab.build()
     inputs = lab.inputs(built, plan.batch_size)
     began = lab.writer.elapsed()
-    ledger = Ledger(
-        plan.name,
-        lab.writer.elapsed,
-        lab.writer.record,
-        lab.writer.record,
-        lagging=lab.device.torch_device.type != "cpu",
-    )
+    ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
         with lab.device.using():

@@ -7,7 +7,7 @@ import msgspec
 from torch import Tensor
 
 from rigwise.records.run import TrialResult
-from rigwise.telemetry.reading import load_run
+from rigwise.telemetry.reading import read_samples
 from rigwise.telemetry.run_folder import RunFolder
 from rigwise.telemetry.summary import Summary, summarise
 from rigwise.telemetry.writer import RunWriter
@@ -95,7 +95,7 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
         if not self.device.is_gpu:
             return {}
         self.writer.flush()
-        samples = load_run(self.folder.path).samples
+        samples = read_samples(self.folder.database, start_seconds, end_seconds)
         return summarise(samples, start_seconds, end_seconds, target=self.device.uuid)
 
     def keep(self, result: TrialResult) -> TrialResult:

@@ -1,7 +1,7 @@
 """Collects what a trial's steps gave and hands it to the run folder, without stopping the device.
 
-Losses stay on the device until they are collected: on a GPU every half second or `MOST_PENDING` steps, whichever comes
-first, so that one read-back serves many steps and the record is less than a second late.
+Losses stay on the device until they are collected: every half second or `MOST_PENDING` steps, whichever comes first, so
+that one read-back serves many steps and the record is less than a second late.
 """
 
 import math
@@ -34,8 +34,6 @@ class Ledger:
         clock: Callable[[], float],
         on_step: Callable[[Step], None],
         on_validation: Callable[[Validation], None],
-        *,
-        lagging: bool,
     ) -> None:
         """Collect for `trial`.
 
@@ -44,14 +42,12 @@ class Ledger:
             clock: seconds since the run began.
             on_step: takes each finished step.
             on_validation: takes each validation.
-            lagging: whether the device runs behind the host, so that losses are collected in groups.
         """
         self.steps: list[Step] = []
         self._trial = trial
         self._clock = clock
         self._on_step = on_step
         self._on_validation = on_validation
-        self._lagging = lagging
         self._pending: deque[tuple[float, float, Tensor]] = deque()
         self._collected_at = time.perf_counter()
 
@@ -59,7 +55,7 @@ class Ledger:
         """A step was submitted; collect when it is time."""
         self._pending.append((self._clock(), data_seconds, loss))
         late = time.perf_counter() - self._collected_at >= COLLECT_SECONDS
-        if not self._lagging or late or len(self._pending) >= MOST_PENDING:
+        if late or len(self._pending) >= MOST_PENDING:
             self.collect(clock)
 
     def collect(self, clock: StepClock, *, wait: bool = False) -> None:

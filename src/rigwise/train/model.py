@@ -2,6 +2,7 @@
 
 import difflib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import timm
@@ -12,7 +13,7 @@ from rigwise.errors import BadInput
 from rigwise.speech import say
 from rigwise.train.weights import LITE0, load_file, load_lite0, load_published
 
-PRETRAINED, RANDOM = "pretrained", "none"
+PRETRAINED, RANDOM = "auto", "none"
 
 
 class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +33,9 @@ class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_model(name: str, num_classes: int, *, weights: str = PRETRAINED, seed: int = 0) -> BuiltModel:
-    """A timm model for that many classes. `weights` is `pretrained`, `none` or a file; `seed` decides every random value.
+    """A timm model for that many classes; `seed` decides every value that is not loaded.
+
+    `weights` is `auto` (pretrained, or an error), `none` (random, because it was asked for) or a file.
 
     The caller's random numbers are left as they were.
 
@@ -44,7 +47,7 @@ def build_model(name: str, num_classes: int, *, weights: str = PRETRAINED, seed:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         model, words = _weighted(name, num_classes, weights)
-    prepared = timm.data.resolve_data_config(model=model)
+    prepared = model.pretrained_cfg
     return BuiltModel(
         model=model,
         name=name,
@@ -56,18 +59,14 @@ def build_model(name: str, num_classes: int, *, weights: str = PRETRAINED, seed:
     )
 
 
-def _weighted(name: str, num_classes: int, weights: str) -> tuple[nn.Module, str]:
-    """The model with its weights, and which ones in words."""
+def _weighted(name: str, num_classes: int, weights: str) -> tuple[Any, str]:
+    """The timm model with its weights, and which ones in words."""
     if weights == RANDOM:
         return timm.create_model(name, num_classes=num_classes), say("random weights (asked for)")
     if weights != PRETRAINED:
         model = timm.create_model(name, num_classes=num_classes)
         return model, load_file(model, Path(weights))
-    if name.split(".")[0] == LITE0:
-        model = timm.create_model(name)
-        words = load_lite0(model)
-    else:
-        model, words = load_published(name)
+    model, words = load_lite0(name) if name.split(".")[0] == LITE0 else load_published(name)
     model.reset_classifier(num_classes)
     return model, words
 

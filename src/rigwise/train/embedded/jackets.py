@@ -68,7 +68,7 @@ def vest(pen: Pen, rng: Random, look: Look) -> None:
     hem = rng.uniform(0.6, 0.76)
     body = [(0, -0.36), (0.14, -0.74), (0.38, -0.64), (0.36, -0.4), (0.5, -0.12), (0.5, hem), (0.5, hem),
             (0, hem + 0.04)]  # fmt: skip
-    pen.fill(mirrored([(0, -0.72), (0.15, -0.76), (0.1, -0.5), (0, -0.4)]), darker(look.trim.colour, 0.4))
+    pen.fill(mirrored([(0, -0.72), (0.15, -0.76), (0.1, -0.5), (0, -0.32)]), darker(look.trim.colour, 0.4))
     pen.fill(smooth(mirrored(body)), look.main, volume=0.5)
     if rng.random() < 0.6:
         _quilting(pen, look.main, hem, width=0.48)

@@ -46,7 +46,7 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     background: str
     background_colour: Colour
     scale: float
-    """Product units in half the picture's shorter side: about the share of it the product spans."""
+    """About the share of the picture's shorter side that the product spans."""
     rotation_degrees: float
     brightness: float
 
