@@ -11,9 +11,9 @@ CANVAS_PX = 256
 
 
 def composite_products(shared: Path, folder: Path, per_class: int, seed: int) -> Path:
-    """One folder of classes with `per_class` JPEG pictures each; names keep code point and style: `1f45f__google__0003`.
+    """One folder of classes with `per_class` JPEG pictures each, every drawing once before any is used again.
 
-    Every drawing of a class is used once before any is used again.
+    Names keep code point and style: `1f45f__google__0003.jpg`.
     """
     for source in sorted((shared / "data" / "products").iterdir()):
         if not source.is_dir():

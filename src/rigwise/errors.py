@@ -3,7 +3,8 @@
 RigwiseError                 exit 2 unless a subclass says otherwise
 ├── BadInput                 exit 2: a file, folder, recipe or option cannot be used
 ├── CannotWrite              exit 1: the machine refused (read-only, full disk)
-└── CannotTell               exit 3: nothing could be read, so nothing can be concluded
+├── CannotTell               exit 3: nothing could be read, so nothing can be concluded
+└── OwnFault                 exit 70: rigwise itself failed
 
 Foreign exceptions become these where they arise; only `cli/main.py` catches them.
 """
@@ -18,6 +19,8 @@ class ExitCode(IntEnum):
     PROBLEM = 1
     USAGE = 2
     CANNOT_TELL = 3
+    BUG = 70
+    """rigwise itself failed; EX_SOFTWARE of sysexits.h."""
     INTERRUPTED = 130
 
 
@@ -41,6 +44,12 @@ class CannotWrite(RigwiseError):
     """The machine refused a write: read-only folder, full disk."""
 
     exit_code = ExitCode.PROBLEM
+
+
+class OwnFault(RigwiseError):
+    """rigwise itself failed, in a way nobody foresaw."""
+
+    exit_code = ExitCode.BUG
 
 
 class CannotTell(RigwiseError):

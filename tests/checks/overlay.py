@@ -47,6 +47,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     collected_at: str | None = None
     severity: Severity | None = None
     because_contains: str = ""
+    because_lacks: str | None = None
+    next_contains: str = ""
+    next_lacks: str | None = None
     quotes: str = ""
     """A piece of the evidence that must be quoted."""
     target: str | None = None

@@ -40,6 +40,10 @@ def _says_what_is_expected(case: Case, finding: Finding, own: list[Finding]) -> 
     if case.symptom_of is not None:
         assert finding.symptom_of == case.symptom_of
     assert case.because_contains in finding.because
+    assert case.because_lacks is None or case.because_lacks not in finding.because
+    steps = "\n".join(finding.next_steps)
+    assert case.next_contains in steps
+    assert case.next_lacks is None or case.next_lacks not in steps
     assert case.quotes in " ".join(quote.text for quote in finding.evidence)
 
 

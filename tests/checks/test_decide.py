@@ -54,9 +54,7 @@ def test_a_cause_is_as_grave_as_its_gravest_symptom() -> None:
 
 
 def test_serious_stops_a_warning_asks_for_care_a_note_goes() -> None:
-    decisions = {
-        severity: decide([finding("ram_low", severity=severity)]).decision.action for severity in Severity
-    }
+    decisions = {severity: decide([finding("ram_low", severity=severity)]).decision.action for severity in Severity}
     assert decisions == {
         Severity.NOTE: Action.GO,
         Severity.WARNING: Action.GO_WITH_CARE,

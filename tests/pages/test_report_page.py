@@ -192,7 +192,9 @@ def test_paper_cuts_nothing_off(opened: Opened) -> None:
     paper_width = 718  # A4 at 96 dpi less 10 mm of margin on each side
     opened.page.set_viewport_size({"width": paper_width, "height": 900})
     opened.page.emulate_media(media="print")
-    opened.page.wait_for_function(f"document.documentElement.scrollWidth <= {paper_width}", timeout=5000)
+    whole = "[document.documentElement, ...document.querySelectorAll('.scroll')]"
+    opened.page.wait_for_function(f"{whole}.every((each) => each.scrollWidth <= {paper_width})", timeout=5000)
+    assert opened.page.evaluate(f"{whole}.every((each) => each.scrollWidth <= each.clientWidth)")
 
 
 def test_everything_that_can_be_used_is_reached_with_tab(browser: Any, report_of: Callable[[str], Path]) -> None:

@@ -6,7 +6,7 @@ from report.sample_run import cpu_run, empty_run, gpu_run, one_step_run, trial
 from rigwise.records.run import RunRecord, Step
 from rigwise.report.comparison import Comparison, accuracy, compare
 
-ALL_HEADS = ["batch", "step mean", "step p95", "speed", "peak allocated", "peak reserved", "GPU", "temperature",
+ALL_HEADS = ["batch", "step mean", "step p95", "speed", "peak allocated", "peak reserved", "GPU", "temp",
              "power", "data wait", "val accuracy"]  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def test_short_steps_and_little_memory_get_smaller_units() -> None:
 
 def test_what_no_trial_measured_is_named_and_not_drawn() -> None:
     comparison = compare(cpu_run())
-    assert comparison.not_measured == ("peak allocated", "peak reserved", "GPU", "temperature", "power")
+    assert comparison.not_measured == ("peak allocated", "peak reserved", "GPU", "temp", "power")
     assert {column.head for column in comparison.columns} == set(ALL_HEADS) - set(comparison.not_measured)
 
 
@@ -51,6 +51,11 @@ def test_a_trial_that_did_not_run_says_why_and_shows_no_number() -> None:
     position = next(index for index, row in enumerate(comparison.rows) if row.trial == "cuda one batch")
     assert comparison.rows[position].not_run == "no NVIDIA GPU: Driver Not Loaded"
     assert all(column.cells[position] == "" for column in comparison.columns)
+
+
+def test_what_was_measured_before_a_trial_failed_is_no_result() -> None:
+    failed = trial("fp32", not_run="out of memory at step 3")
+    assert not any(any(column.cells) for column in compare(gpu_run(trials=(failed,), steps=())).columns)
 
 
 def test_a_trial_cut_off_in_the_middle_is_a_row() -> None:

@@ -31,6 +31,7 @@ def without_plotly(html: str) -> str:
 def embedded(html: str) -> dict[str, object]:
     found = re.search(r'<script type="application/json" id="embedded">(.*?)</script>', html, re.DOTALL)
     assert found
+    assert "<" not in found[1]  # neither `</script` nor `<!--` may end or nest the element
     return json.loads(found[1], parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from rigwise.report.statistics import percentile, smooth, wilson_interval
+from rigwise.statistics import percentile, smooth, wilson_interval
 
 
 @pytest.mark.parametrize(

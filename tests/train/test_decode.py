@@ -97,7 +97,7 @@ def test_unknown_orientation_changes_nothing(orientation: int) -> None:
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
 def test_40_megapixels_come_back_reduced(kind: str) -> None:
     image = odd.photo(0, 8000, 5000)
-    options = {"compress_level": 1} if kind == "PNG" else {}
+    options = {"compress_level": 0} if kind == "PNG" else {}
     pixels = decode_bytes(odd.encoded(image, kind, **options))
     height, width, _ = pixels.shape
     assert decoding.ENOUGH_PIXELS <= height * width < 4 * decoding.ENOUGH_PIXELS

@@ -63,6 +63,7 @@ def test_split_does_not_depend_on_names_or_creation_order(tmp_path: Path) -> Non
 
 def test_labels_and_hashes_fit_the_files(tmp_path: Path) -> None:
     pictures = read_pictures(two_classes(tmp_path), seed=0)
+    assert [picture.path for picture in pictures.train] == sorted(paths(pictures, "train"))
     for picture in pictures.train:
         content = (tmp_path / picture.path).read_bytes()
         assert picture.sha256 == sha256(content).hexdigest()
@@ -123,14 +124,14 @@ def test_copies_stay_on_one_side(tmp_path: Path) -> None:
     for seed in range(20):
         assert len({side[f"bags/{name}"] for name in (f"{seed:05d}.png", f"copy{seed}.png", f"same{seed}.bmp")}) == 1
     assert pictures.summary.counts["val"]["bags"] == 9
-    assert "40 pictures are copies" in notes(pictures)
+    assert "copies of another picture: 40" in notes(pictures)
 
 
 def test_same_picture_in_two_classes_is_named(tmp_path: Path) -> None:
     two_classes(tmp_path)
     shutil.copy(tmp_path / "bags/00003.png", tmp_path / "shoes/wrong.png")
     pictures = read_pictures(tmp_path, seed=0)
-    assert "in two classes, 1 times: bags/00003.png = shoes/wrong.png" in notes(pictures)
+    assert "pictures that are in two classes: 1 (bags/00003.png = shoes/wrong.png)" in notes(pictures)
     assert [{"bags/00003.png", "shoes/wrong.png"} <= paths(pictures, split) for split in SPLITS].count(True) == 1
 
 
@@ -138,7 +139,17 @@ def test_leakage_between_split_folders_is_counted(tmp_path: Path) -> None:
     two_classes(tmp_path / "train")
     make_class(tmp_path / "val" / "bags", [0, 1, 1000])
     make_class(tmp_path / "val" / "shoes", [1001])
-    assert "2 pictures of val are also in train" in notes(read_pictures(tmp_path, seed=0))
+    assert "pictures of val that are also in train, which flatters its accuracy: 2 (" in notes(
+        read_pictures(tmp_path, seed=0)
+    )
+
+
+def test_copies_within_val_are_no_leakage(tmp_path: Path) -> None:
+    two_classes(tmp_path / "train")
+    make_class(tmp_path / "val" / "bags", [1000])
+    make_class(tmp_path / "val" / "shoes", [1001])
+    shutil.copy(tmp_path / "val/bags/01000.png", tmp_path / "val/bags/copy.png")
+    assert read_pictures(tmp_path, seed=0).summary.notes == ("copies of another picture: 1",)
 
 
 def test_imbalance_is_said_from_three_to_one(tmp_path: Path) -> None:
@@ -168,7 +179,7 @@ def test_other_files_are_counted_not_listed(tmp_path: Path) -> None:
         odd.write(tmp_path / name, b"words")
     pictures = read_pictures(tmp_path, seed=0)
     assert pictures.summary.bad == ()
-    assert "4 other files ignored: no suffix, .txt, .xml" in notes(pictures)
+    assert "other files ignored: 4 (no suffix, .txt, .xml)" in notes(pictures)
 
 
 def test_picture_without_suffix_is_used(tmp_path: Path) -> None:
@@ -180,7 +191,7 @@ def test_picture_without_suffix_is_used(tmp_path: Path) -> None:
 def test_pictures_beside_classes_are_said(tmp_path: Path) -> None:
     two_classes(tmp_path)
     odd.write(tmp_path / "loose.jpg", odd.jpeg())
-    assert "1 files lie in" in notes(read_pictures(tmp_path, seed=0))
+    assert "itself, of no class, not used: 1" in notes(read_pictures(tmp_path, seed=0))
 
 
 def test_bad_pictures_are_skipped_and_listed(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_only_hidden_and_other_files(tmp_path: Path) -> None:
 
 def test_loose_pictures(tmp_path: Path) -> None:
     make_class(tmp_path, range(3))
-    assert "3 pictures lie in the folder itself" in fault(tmp_path).why
+    assert "pictures in the folder itself: 3" in fault(tmp_path).why
 
 
 def test_loose_pictures_in_train(tmp_path: Path) -> None:
@@ -100,6 +100,13 @@ def test_class_that_train_lacks(tmp_path: Path) -> None:
     make_class(tmp_path / "val" / "bags", range(20, 25))
     make_class(tmp_path / "val" / "shoes", range(30, 35))
     assert "shoes (0 in train, 5 in all)" in fault(tmp_path).what
+
+
+def test_train_too_small_to_give_to_val(tmp_path: Path) -> None:
+    for split, first in (("train", 0), ("test", 100)):
+        make_class(tmp_path / split / "bags", range(first, first + 5))
+        make_class(tmp_path / split / "hats", [first + 50])
+    assert "hats (1)" in fault(tmp_path).what
 
 
 def test_val_without_usable_pictures(tmp_path: Path) -> None:

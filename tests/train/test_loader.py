@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import count, islice
 from pathlib import Path
@@ -155,18 +156,31 @@ def test_torch_threads_of_the_caller_stay(root: Path) -> None:
     assert torch.get_num_threads() == before
 
 
-def test_work_is_begun_only_so_far_ahead() -> None:
-    begun: list[int] = []
-    lock = threading.Lock()
+def test_only_so_many_items_are_begun_ahead() -> None:
+    drawn: list[int] = []
 
-    def work(item: int) -> int:
-        with lock:
-            begun.append(item)
-        return item
+    def items() -> Iterator[int]:
+        for item in count():
+            drawn.append(item)
+            yield item
 
-    with closing(in_order(work, count(), num_threads=4, ahead=6)) as results:
-        assert list(islice(results, 10)) == list(range(10))
-    assert max(begun) < 10 + 6
+    with closing(in_order(str, items(), num_threads=4, ahead=6)) as results:
+        assert list(islice(results, 10)) == [str(item) for item in range(10)]
+        assert len(drawn) == 6 + 9  # the tenth result is out, its successor not yet begun
+
+
+def test_each_thread_is_started_once() -> None:
+    started: list[int] = []
+    together = threading.Barrier(3)  # so that every thread gets one item
+
+    def work(_item: int) -> int:
+        together.wait(timeout=10)
+        return threading.get_ident()
+
+    threads = in_order(
+        work, range(3), num_threads=3, ahead=3, start_thread=lambda: started.append(threading.get_ident())
+    )
+    assert sorted(threads) == sorted(started)
 
 
 def test_results_keep_their_order_when_the_first_is_slowest() -> None:

@@ -7,9 +7,9 @@ benign. The power cap is benign at full load; it is not when the card draws far 
 sample: the words say "at this moment", and only a recording over time tells the share of time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rigwise.knowledge.clock_events import ClockEvent
+from rigwise.knowledge.clock_event_reasons import ClockEventReason, ClockEventVerdict, reasons_in
 from rigwise.records.finding import Problem, Severity
 from rigwise.records.rig import Gpu, Rig
 from rigwise.speech import say
@@ -22,27 +22,28 @@ BUSY_UTILIZATION_RATIO = 0.5
 
 def check_gpu(gpu: Gpu, rig: Rig) -> Iterator[Problem]:
     """One problem for the gravest reason."""
-    active = ClockEvent(gpu.clocks_event_reasons.need() & sum(ClockEvent))
-    judged = _judged(active, gpu)
+    judged = _judged(reasons_in(gpu.clocks_event_reasons.need()), gpu)
     if judged is not None:
         severity, because = judged
         readings = (gpu.clocks_event_reasons, gpu.sm_clock_mhz, gpu.temperature_celsius, gpu.power_draw_watts)
         yield Problem(because, readings, severity=severity)
 
 
-def _judged(active: ClockEvent, gpu: Gpu) -> tuple[Severity, str] | None:
+def _judged(reasons: Sequence[ClockEventReason], gpu: Gpu) -> tuple[Severity, str] | None:
     """How bad the active reasons are and what they mean; None when all are benign."""
-    if ClockEvent.HW_POWER_BRAKE_SLOWDOWN in active:
+    active = {reason.name for reason in reasons}
+    if "hw_power_brake_slowdown" in active:
         return Severity.SERIOUS, say("The power brake is on at this moment: the machine's power supply asks for less.")
-    if ClockEvent.HW_THERMAL_SLOWDOWN in active:
+    if "hw_thermal_slowdown" in active:
         return Severity.SERIOUS, say("Heat has cut the clocks at least by half at this moment.")
-    if ClockEvent.SW_THERMAL_SLOWDOWN in active:
+    if "sw_thermal_slowdown" in active:
         return Severity.WARNING, say("The driver lowers the clocks because of heat at this moment.")
-    if ClockEvent.HW_SLOWDOWN in active and ClockEvent.GPU_IDLE not in active:
+    if "hw_slowdown" in active and "gpu_idle" not in active:
         return Severity.WARNING, say("The hardware slows the clocks at this moment; it may also be a passing change.")
-    if ClockEvent.SW_POWER_CAP in active and _capped_early(gpu):
+    if "sw_power_cap" in active and _capped_early(gpu):
         return Severity.WARNING, say("The power cap is active far below the card's own limit: something else caps it.")
-    return None
+    rare = [reason.meaning for reason in reasons if reason.verdict is ClockEventVerdict.WATCH]
+    return (Severity.NOTE, rare[0]) if rare else None
 
 
 def _capped_early(gpu: Gpu) -> bool:

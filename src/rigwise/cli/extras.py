@@ -1,13 +1,14 @@
-"""Commands that need an optional extra say so in words, before anything heavy is imported."""
+"""Commands that need an optional extra say so in words, and settle what must be settled before it is imported."""
 
 import importlib.util
 
 from rigwise.errors import BadInput
 from rigwise.speech import say
+from rigwise.train.waiting import sleep_while_waiting
 
 
 def need_extra(extra: str, module: str) -> None:
-    """Refuse to go on without the extra that brings `module`.
+    """Refuse to go on without the extra that brings `module`; get ready to import it.
 
     Raises:
         BadInput: the module is not installed.
@@ -18,3 +19,4 @@ def need_extra(extra: str, module: str) -> None:
             say("{module} is not installed beside rigwise", module=module),
             say("pip install 'rigwise[{extra}]'", extra=extra),
         )
+    sleep_while_waiting()

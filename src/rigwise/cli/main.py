@@ -12,7 +12,7 @@ import typer
 from rigwise import __version__
 from rigwise.cli import check, demo, overview, report, smoke, train
 from rigwise.cli.console import on_screen, show_error
-from rigwise.errors import ExitCode, RigwiseError
+from rigwise.errors import ExitCode, OwnFault, RigwiseError
 from rigwise.speech import say
 
 DEBUG_VARIABLE = "RIGWISE_DEBUG"
@@ -34,11 +34,6 @@ def answering(command: Callable[..., ExitCode]) -> Callable[..., None]:
     def answered(*args: Any, **options: Any) -> None:
         try:
             code = command(*args, **options)
-        except RigwiseError as error:
-            if os.environ.get(DEBUG_VARIABLE):
-                raise
-            show_error(error)
-            code = error.exit_code
         except KeyboardInterrupt:
             on_screen().print(say("interrupted"))
             code = ExitCode.INTERRUPTED
@@ -46,9 +41,24 @@ def answering(command: Callable[..., ExitCode]) -> Callable[..., None]:
             # The reader (such as `head`) has seen enough; Python must not complain again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = ExitCode.GO
+        except Exception as error:
+            if os.environ.get(DEBUG_VARIABLE):
+                raise
+            known = error if isinstance(error, RigwiseError) else own_fault(error)
+            show_error(known)
+            code = known.exit_code
         raise typer.Exit(int(code))
 
     return answered
+
+
+def own_fault(error: Exception) -> OwnFault:
+    """An exception nobody foresaw, as words."""
+    return OwnFault(
+        say("rigwise itself failed: {kind}: {words}", kind=type(error).__name__, words=error),
+        say("this is a fault of rigwise, not of your machine or your pictures"),
+        say("run the same command as `rigwise --debug ...` and report what it prints"),
+    )
 
 
 @app.callback(invoke_without_command=True)

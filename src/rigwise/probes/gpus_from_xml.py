@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from rigwise.knowledge.clock_events import ClockEvent
+from rigwise.knowledge.clock_event_reasons import clock_event_reasons
 from rigwise.probes.answers import parsed, version_pair
 from rigwise.probes.gpus_from_nvml import short_bus_id
 from rigwise.probes.smi_messages import explained, explained_value
@@ -39,6 +39,7 @@ ENFORCED_LIMIT = (
 )
 DEFAULT_LIMIT = ("power_readings/default_power_limit", "gpu_power_readings/default_power_limit")
 TIMESTAMP = "%a %b %d %H:%M:%S %Y"
+STATES = frozenset({"Active", "Not Active"})
 LINK = "pci/pci_gpu_link_info"
 
 
@@ -222,17 +223,19 @@ def _slowdown_temperature(gpu: ElementTree.Element, evidence: Evidence) -> Readi
 
 def _clock_events(gpu: ElementTree.Element, evidence: Evidence) -> Reading[int]:
     """The active reasons as NVML's bit mask."""
+    name, bits = "clock event reasons", {reason.name: reason.bit for reason in clock_event_reasons()}
     for kind in ("event", "throttle"):
         reasons = gpu.find(f"clocks_{kind}_reasons")
         if reasons is None:
             continue
-        names = [element.tag.removeprefix(f"clocks_{kind}_reason_") for element in reasons if element.text == "Active"]
-        bits = [ClockEvent[name.upper()] for name in names if name.upper() in ClockEvent.__members__]
-        said = {element.text for element in reasons} - {"Active", "Not Active"}
-        if not said:
-            return present("clock event reasons", int(sum(bits)), evidence, f"active: {', '.join(names) or 'none'}")
-        return absent("clock event reasons", explained_value(evidence, said.pop() or ""))
-    return absent("clock event reasons", _part(evidence, "", Status.NOT_RECORDED))
+        said = {element.tag.removeprefix(f"clocks_{kind}_reason_"): element.text or "" for element in reasons}
+        if said and STATES.issuperset(said.values()):
+            active = [reason for reason, state in said.items() if state == "Active"]
+            mask = sum(bits.get(reason, 0) for reason in active)
+            return present(name, mask, evidence, f"active: {', '.join(active) or 'none'}")
+        told = next((state for state in said.values() if state not in STATES), reasons.text or "")
+        return absent(name, explained_value(evidence, told.strip()))
+    return absent(name, _part(evidence, "", Status.NOT_RECORDED))
 
 
 def _processes(gpu: ElementTree.Element, evidence: Evidence) -> Reading[tuple[GpuProcess, ...]]:

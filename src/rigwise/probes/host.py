@@ -52,7 +52,7 @@ def os_name(text: str) -> str:
 def kernel_release(text: str) -> str:
     """The kernel's release.
 
-    >>> kernel_release("Linux version 6.8.0-45-generic (buildd@x) (gcc 13.2.0) #45-Ubuntu SMP")
+    >>> kernel_release("Linux version 6.8.0-45-generic (builder@host) (gcc 13.2.0) #45-Ubuntu SMP")
     '6.8.0-45-generic'
     """
     return text.split()[2]

@@ -1,7 +1,7 @@
 """NVIDIA display devices on the PCI bus, whether or not a driver claims them."""
 
 from rigwise.probes.answers import parsed
-from rigwise.records.evidence import Evidence, Status
+from rigwise.records.evidence import Status
 from rigwise.records.reading import Reading, present
 from rigwise.records.rig import PciDevice
 from rigwise.sources.source import Source
@@ -9,6 +9,7 @@ from rigwise.sources.source import Source
 NVIDIA = "10de"
 OTHER_DRIVERS = frozenset({"pcieport", "snd_hda_intel", "xhci_hcd", "nvidia-nvswitch", "forcedeth", "shpchp"})
 """Drivers of NVIDIA devices that are not GPUs: bridges, sound, USB, NVSwitch, old network chips."""
+MAX_QUOTED = 8
 DISPLAY_CLASS = "0x03"
 """PCI base class 3, display controller (PCI Code and ID Assignment Specification): VGA 0x0300, 3D 0x0302."""
 
@@ -20,7 +21,7 @@ def read_pci_gpus(source: Source) -> Reading[tuple[PciDevice, ...]]:
     if not reading.present:
         return reading
     gpus = tuple(device for device in reading.value or () if _is_display(source, device))
-    return present("PCI devices", gpus, evidence, _quoted(evidence, gpus))
+    return present("PCI devices", gpus, evidence, _quoted(evidence.text, gpus))
 
 
 def nvidia_devices(text: str) -> tuple[PciDevice, ...]:
@@ -57,8 +58,20 @@ def _is_display(source: Source, device: PciDevice) -> bool:
     return answer.status is not Status.OK or answer.text.startswith(DISPLAY_CLASS)
 
 
-def _quoted(evidence: Evidence, gpus: tuple[PciDevice, ...]) -> str:
-    """The lines of the answer that are about these devices, each with its columns that matter."""
-    if not gpus:
-        return f"{len(evidence.text.splitlines())} devices, no NVIDIA display device among them"
-    return "\n".join(f"{gpu.address} {gpu.device_id} driver: {gpu.driver or 'none'}" for gpu in gpus)
+def _quoted(text: str, gpus: tuple[PciDevice, ...]) -> str:
+    """The lines about these devices, or the first of all where there are none, without addresses and sizes."""
+    lines = [line.split("\t") for line in text.splitlines()]
+    shown = [line for line in lines if line[0].strip() in {_place(gpu) for gpu in gpus}] or lines
+    words = [" ".join(column.strip() for column in (*line[:2], *line[17:])).strip() for line in shown]
+    return "\n".join((*words[:MAX_QUOTED], *(("...",) if words[MAX_QUOTED:] else ()))) or "(empty)"
+
+
+def _place(device: PciDevice) -> str:
+    """Bus and device-function as /proc writes them.
+
+    >>> _place(PciDevice(address="41:1f.0", device_id="", driver=""))
+    '41f8'
+    """
+    bus, _, rest = device.address.partition(":")
+    slot, _, function = rest.partition(".")
+    return f"{bus}{int(slot, 16) << 3 | int(function):02x}"

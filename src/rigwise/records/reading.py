@@ -57,10 +57,10 @@ class Reading(msgspec.Struct, Generic[T], frozen=True):
         """Whether there is a value; a failure is an answer too, and counts as evidence.
 
         Raises:
-            AbsentReading: nobody asked, or the question hung.
+            AbsentReading: nobody asked, the question hung, or the answer makes no sense.
         """
         self._remember()
-        if self.status in (Status.NOT_RECORDED, Status.TIMED_OUT):
+        if self.status in (Status.NOT_RECORDED, Status.TIMED_OUT, Status.UNREADABLE):
             raise AbsentReading(self)
         return self.present
 

@@ -158,7 +158,7 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the driver lists at least one GPU; a driver that answers with a failure lists none.
 
         Raises:
-            AbsentReading: nobody asked the driver, or it never answered.
+            AbsentReading: nobody asked the driver, or its answer never came or makes no sense.
         """
         return self.num_gpus.answered() and self.num_gpus.need() > 0
 

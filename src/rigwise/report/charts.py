@@ -16,8 +16,8 @@ from rigwise.report.figures import (
     steps_by_trial,
     trial_legend,
 )
-from rigwise.report.statistics import percentile, smooth, wilson_interval
 from rigwise.speech import say
+from rigwise.statistics import percentile, smooth, wilson_interval
 
 
 def loss_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:

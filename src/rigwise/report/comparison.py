@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from rigwise.records.run import RunRecord, TrialResult
-from rigwise.report.statistics import wilson_interval
 from rigwise.speech import say
+from rigwise.statistics import wilson_interval
 from rigwise.units import GIB, MIB, significant
 
 
@@ -116,7 +116,7 @@ def _columns(trials: tuple[TrialResult, ...]) -> tuple[Column, ...]:
         column(say("peak allocated"), memory, lambda trial: trial.peak_allocated_bytes, memory_scale),
         column(say("peak reserved"), memory + _of_total(trials), lambda trial: trial.peak_reserved_bytes, memory_scale),
         column(say("GPU"), "%", lambda trial: trial.gpu_utilization_ratio, 0.01),
-        column(say("temperature"), "°C", lambda trial: trial.temperature_celsius),
+        column(say("temp"), "°C", lambda trial: trial.temperature_celsius),
         column(say("power"), "W", lambda trial: trial.power_draw_watts),
         column(say("data wait"), "%", lambda trial: trial.data_wait_ratio, 0.01),
         Column(say("val accuracy"), say("% (95 %)"), tuple(_accuracy_cell(trial) for trial in trials)),

@@ -5,7 +5,7 @@ import msgspec
 from rigwise.records.finding import CheckReport
 from rigwise.records.run import Recommendation, RunRecord, TrialResult
 from rigwise.records.smoke import SmokeReport
-from rigwise.report.statistics import wilson_interval
+from rigwise.statistics import wilson_interval
 
 TRAIN_SCHEMA = "rigwise.train/1"
 

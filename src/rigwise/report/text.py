@@ -15,7 +15,7 @@ from rigwise.speech import say
 __all__ = ["ComparisonTable", "comparison_table", "printable", "rig_lines"]
 
 SPEED_COLUMNS = 4
-"""Batch, step mean, p95 and img/s lead; on a narrow screen the remaining columns move to a table below."""
+"""Batch, step mean, p95 and img/s lead; on a narrow screen the accuracy follows them, the rest goes below."""
 
 MAX_NAME_WIDTH = 24
 """A longer trial name is folded rather than pushing the numbers off the screen."""
@@ -34,7 +34,7 @@ def printable(text: str) -> str:
 
 
 def comparison_table(run: RunRecord) -> "ComparisonTable":
-    """The trials side by side; split into two tables where the screen is too narrow for one."""
+    """The trials side by side; several tables below each other where the screen is too narrow for one."""
     return ComparisonTable(compare(run))
 
 
@@ -48,21 +48,33 @@ class ComparisonTable:
         if not self.comparison.rows:
             yield Text("  " + say("no trial was run"))
             return
-        columns = self.comparison.columns
-        whole = self._table(columns)
-        if Measurement.get(console, options.update(width=1000), whole).maximum <= options.max_width:
-            yield whole
-        else:
-            lead, rest = columns[:SPEED_COLUMNS], columns[SPEED_COLUMNS:]
-            yield self._table((*lead, *rest[-1:]))
-            if rest[:-1]:
+        for position, columns in enumerate(self._parts(console, options)):
+            if position > 0:
                 yield Text()
-                yield self._table(rest[:-1])
+            yield self._table(columns)
         yield from self._remarks()
+
+    def _parts(self, console: Console, options: ConsoleOptions) -> list[tuple[Column, ...]]:
+        """All columns, divided so that each part fits the screen; a part has at least one column."""
+
+        def fits(columns: tuple[Column, ...]) -> bool:
+            unlimited = options.update(width=1000)
+            return Measurement.get(console, unlimited, self._table(columns)).maximum <= options.max_width
+
+        columns = self.comparison.columns
+        if fits(columns):
+            return [columns]
+        lead, rest = columns[:SPEED_COLUMNS], columns[SPEED_COLUMNS:]
+        parts: list[tuple[Column, ...]] = [()]
+        for column in (*lead, *rest[-1:], *rest[:-1]):
+            if parts[-1] and not fits((*parts[-1], column)):
+                parts.append(())
+            parts[-1] += (column,)
+        return parts
 
     def _table(self, columns: tuple[Column, ...]) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 1), header_style="dim")
-        longest = max(len(row.trial) for row in self.comparison.rows)
+        longest = max((len(row.trial) for row in self.comparison.rows if row.not_run is None), default=0)
         table.add_column("  " + say("trial"), overflow="fold", min_width=min(longest + 2, MAX_NAME_WIDTH))
         for column in columns:
             table.add_column(f"{column.head}\n{column.unit}", justify="right")

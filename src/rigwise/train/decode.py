@@ -139,9 +139,10 @@ def _by_pillow(image: Image.Image, enough_pixels: int) -> Pixels:
         raise BadPictureError(_too_large(image.width, image.height))
     with _one_large_picture if image.width * image.height > LARGE_PIXELS else nullcontext():
         image.load()
-        opaque = _opaque(_eight_bit(image))
-        factor = _whole_factor(opaque, enough_pixels)
-        return np.array(opaque.reduce(factor) if factor > 1 else opaque)
+        plain = _eight_bit(image)
+        plain = plain.convert("RGBA" if plain.has_transparency_data else "RGB")
+        factor = _whole_factor(plain, enough_pixels)
+        return np.array(_on_white(plain.reduce(factor) if factor > 1 else plain))
 
 
 def _eight_bit(image: Image.Image) -> Image.Image:
@@ -157,11 +158,10 @@ def _eight_bit(image: Image.Image) -> Image.Image:
     return Image.fromarray(np.rint(values * (255 / white)).astype(np.uint8))
 
 
-def _opaque(image: Image.Image) -> Image.Image:
-    if not image.has_transparency_data:
-        return image.convert("RGB")
-    layer = image.convert("RGBA")
-    return Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer).convert("RGB")
+def _on_white(image: Image.Image) -> Image.Image:
+    if image.mode == "RGB":
+        return image
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
 
 
 def _whole_factor(image: Image.Image, enough_pixels: int) -> int:

@@ -123,4 +123,4 @@ def _picture_set(
 
 def _note_on(others: Counter[str]) -> str:
     suffixes = ", ".join(printable(suffix) or say("no suffix") for suffix in sorted(others))
-    return say("{count} other files ignored: {suffixes}", count=others.total(), suffixes=suffixes)
+    return say("other files ignored: {count} ({suffixes})", count=others.total(), suffixes=suffixes)

@@ -19,7 +19,7 @@ from rigwise.train.conditions import choose_device, make_repeatable, resolve
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.folder import read_pictures
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
-from rigwise.train.lab import Lab
+from rigwise.train.lab import Lab, recipe_model
 from rigwise.train.picture_ledger import changes, same_split
 from rigwise.train.pictures import PictureSet
 from rigwise.train.progress import Progress
@@ -69,10 +69,12 @@ def run_guided(request: Request, surroundings: Surroundings, progress: Progress)
     """
     recipe = resolve(request.recipe)
     pictures, changed = _pictures(request, recipe, progress)
+    weights = recipe_model(recipe, len(pictures.classes)).weights
     folder = create_run_folder(request.out or default_run_folder(date.today()))
     leave_what_repeats(folder, recipe, pictures)
     with RunWriter(folder.database) as writer:
         _note_request(writer, folder, recipe, pictures)
+        writer.fact("weights", weights)
         surroundings.started(folder.path)
         for sentence in changed:
             writer.event("changed picture", sentence)
@@ -90,7 +92,6 @@ def run_guided(request: Request, surroundings: Surroundings, progress: Progress)
                 progress=progress,
                 folder=folder,
             )
-            writer.fact("weights", lab.build().weights)
             experiment = run_experiment(lab)
         _conclude(lab, experiment, folder)
         if request.earlier is not None:

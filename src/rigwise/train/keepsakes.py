@@ -31,7 +31,7 @@ def leave_what_repeats(folder: RunFolder, recipe: Recipe, pictures: PictureSet) 
             kind="train",
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             rigwise_version=__version__,
-            versions={"python": platform.python_version(), "torch": torch.__version__},
+            versions={"python": platform.python_version(), "torch": str(torch.__version__)},
             masked=True,
         )
     )

@@ -21,6 +21,16 @@ from rigwise.train.recipe_sections import Recipe
 from rigwise.train.trial import TrialInputs, TrialPlan
 
 
+def recipe_model(recipe: Recipe, num_classes: int) -> BuiltModel:
+    """The model a recipe asks for.
+
+    Raises:
+        BadInput: no such model, or no such weights.
+        CannotTell: its pretrained weights cannot be had here.
+    """
+    return build_model(recipe.model.name, num_classes, weights=recipe.model.weights, seed=recipe.training.seed)
+
+
 class Lab(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment's fixed conditions."""
 
@@ -47,9 +57,7 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
 
     def build(self) -> BuiltModel:
         """A fresh model, the same each time."""
-        model = self.recipe.model
-        seed = self.recipe.training.seed
-        return build_model(model.name, len(self.pictures.classes), weights=model.weights, seed=seed)
+        return recipe_model(self.recipe, len(self.pictures.classes))
 
     def plan(self, name: str, precision: str, batch_size: int) -> TrialPlan:
         """A full trial of this experiment."""

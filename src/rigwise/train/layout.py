@@ -93,7 +93,7 @@ def _folders(root: Path, folder: str, layout: Layout) -> list[str]:
     if found.files and folders:
         layout.notes.append(
             say(
-                "{count} files lie in {folder} itself, belong to no class, not used",
+                "pictures in {folder} itself, of no class, not used: {count}",
                 count=len(found.files),
                 folder=printable(root / folder),
             )
@@ -123,7 +123,7 @@ def _must_be_folder(root: Path) -> None:
 def _no_classes(folder: Path) -> BadInput:
     num_files = len(look_into(folder, "").files)
     if num_files:
-        why = say("{count} pictures lie in the folder itself, so nothing says what they show", count=num_files)
+        why = say("pictures in the folder itself: {count}; nothing says what they show", count=num_files)
     elif any(folder.iterdir()):
         why = say("it holds neither class folders nor pictures")
     else:

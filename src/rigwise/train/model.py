@@ -79,5 +79,5 @@ def _refuse_unknown(name: str) -> None:
     raise BadInput(
         say("timm has no model called {name}", name=name),
         say("the nearest names are {names}", names=", ".join(near)) if near else say("no name is near it"),
-        f"rigwise train --model {near[0] if near else LITE0}",
+        say("rigwise train --model {name}", name=near[0] if near else LITE0),
     )

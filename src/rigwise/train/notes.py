@@ -36,7 +36,7 @@ def _leaks(copies: Iterable[Sequence[Usable]]) -> list[str]:
             count = sum(picture.split == split for group in leaked for picture in group)
             notes.append(
                 say(
-                    "{count} pictures of {split} are also in train, so its accuracy is flattered: {names}",
+                    "pictures of {split} that are also in train, which flatters its accuracy: {count} ({names})",
                     count=count,
                     split=split,
                     names=_named(leaked),
@@ -50,14 +50,14 @@ def _two_classes(copies: Iterable[Sequence[Usable]]) -> list[str]:
     torn = [group for group in copies if len({picture.class_name for picture in group}) > 1]
     if not torn:
         return []
-    return [say("the same picture is in two classes, {count} times: {names}", count=len(torn), names=_named(torn))]
+    return [say("pictures that are in two classes: {count} ({names})", count=len(torn), names=_named(torn))]
 
 
 def _copies(copies: Sequence[Sequence[Usable]]) -> list[str]:
     """Pictures that add nothing."""
     if not copies:
         return []
-    return [say("{count} pictures are copies of another one", count=sum(len(group) - 1 for group in copies))]
+    return [say("copies of another picture: {count}", count=sum(len(group) - 1 for group in copies))]
 
 
 def _missing(counts: Counts) -> list[str]:

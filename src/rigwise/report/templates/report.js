@@ -82,7 +82,7 @@
   }
 
   function keepAnswers() {
-    try {  } catch {
+    try { localStorage.setItem(storageKey, JSON.stringify(answers)); } catch {
       const note = document.getElementById("not-kept");
       note.textContent = embedded.sentences.not_kept;
       note.hidden = false;

@@ -44,33 +44,44 @@ def brimmed_hat(pen: Pen, rng: Random, look: Look) -> None:
 
 def cap(pen: Pen, rng: Random, look: Look) -> None:
     """A baseball cap, peak to the right."""
-    dome = [(-0.7, 0.2), (-0.7, 0.2), (-0.66, -0.2), (-0.36, -0.52), (0, -0.58), (0.3, -0.46), (0.46, -0.1),
+    top, reach = rng.uniform(-0.68, -0.48), rng.uniform(0.8, 0.98)
+    dome = [(-0.7, 0.2), (-0.7, 0.2), (-0.66, -0.2), (-0.36, top + 0.06), (0, top), (0.3, top + 0.12), (0.46, -0.1),
             (0.46, 0.2), (0.46, 0.2)]  # fmt: skip
     pen.fill(smooth(dome), look.main, volume=0.5)
-    for seam in ([(-0.04, -0.58), (0.08, -0.2), (0.1, 0.2)], [(-0.1, -0.58), (-0.4, -0.2), (-0.44, 0.2)]):
+    for seam in ([(-0.04, top), (0.08, -0.2), (0.1, 0.2)], [(-0.1, top), (-0.4, -0.2), (-0.44, 0.2)]):
         pen.line(curve(seam), 0.014, darker(look.main.colour, 0.5), volume=0)
-    pen.fill(ellipse(-0.05, -0.58, 0.06, 0.035), look.trim)
-    peak = [(0.0, 0.2), (0.0, 0.2), (0.44, 0.04), (0.8, 0.12), (0.98, 0.28), (0.98, 0.28), (0.6, 0.2), (0.3, 0.22)]
+    pen.fill(ellipse(-0.05, top, 0.06, 0.035), look.trim)
+    peak = [
+        (0.0, 0.2),
+        (0.0, 0.2),
+        (0.44, 0.04),
+        (0.8 * reach, 0.12),
+        (reach, 0.28),
+        (reach, 0.28),
+        (0.6, 0.2),
+        (0.3, 0.22),
+    ]
     pen.fill(smooth(peak), look.trim, volume=0.35)
-    pen.stitch(curve([(0.2, 0.17), (0.46, 0.1), (0.86, 0.22)]), lighter(look.trim.colour, 0.5))
+    pen.stitch(curve([(0.2, 0.17), (0.46, 0.1), (0.86 * reach, 0.21)]), lighter(look.trim.colour, 0.5))
     if rng.random() < 0.7:
         pen.fill(ellipse(0.24, -0.16, 0.13, 0.15), look.accent, volume=0.15)
 
 
 def beanie(pen: Pen, rng: Random, look: Look) -> None:
     """A knitted cap with a folded cuff, often a bobble."""
+    top, cuff = rng.uniform(-0.8, -0.6), rng.uniform(0.26, 0.4)
     if rng.random() < 0.6:
         for i in range(14):
             angle = math.tau * i / 14
-            pen.line([(0, -0.7), (0.17 * math.cos(angle), -0.7 + 0.17 * math.sin(angle))], 0.09, look.accent)
-    dome = [(0, -0.62), (0.3, -0.54), (0.52, -0.2), (0.58, 0.3), (0.58, 0.3), (0, 0.36)]
+            pen.line([(0, top), (0.17 * math.cos(angle), top + 0.17 * math.sin(angle))], 0.09, look.accent)
+    dome = [(0, top), (0.3, top + 0.08), (0.56, -0.2), (0.62, 0.3), (0.62, 0.3), (0, 0.36)]
     pen.fill(smooth(mirrored(dome)), look.main, volume=0.5)
     for i in range(-4, 5):
-        rib = curve([(i * 0.03, -0.58), (i * 0.1, -0.2), (i * 0.125, 0.2)])
+        rib = curve([(i * 0.03, top + 0.04), (i * 0.11, -0.2), (i * 0.135, 0.2)])
         pen.line(rib, 0.014, darker(look.main.colour, 0.35), volume=0)
-    pen.fill(rounded_box(-0.62, 0.14, 0.62, 0.46, 0.1), look.trim, volume=0.45)
+    pen.fill(rounded_box(-0.68, 0.48 - cuff, 0.68, 0.48, 0.1), look.trim, volume=0.45)
     for i in range(-9, 10):
-        pen.line([(i * 0.062, 0.2), (i * 0.062, 0.4)], 0.014, darker(look.trim.colour, 0.35), volume=0)
+        pen.line([(i * 0.068, 0.54 - cuff), (i * 0.068, 0.42)], 0.014, darker(look.trim.colour, 0.35), volume=0)
 
 
 def scarf(pen: Pen, rng: Random, look: Look) -> None:

@@ -99,8 +99,9 @@ def shadowed(background: Image.Image, mask: Image.Image, light: tuple[float, flo
     """The background with the soft shadow of what `mask` covers, cast away from the light; `mask` may be larger."""
     reach, softness, strength = rng.uniform(0.01, 0.05), rng.uniform(0.15, 0.35), rng.uniform(0.2, 0.55)
     small = mask.reduce(8)
+    shadow = Image.new("L", small.size)
     soft = small.filter(ImageFilter.BoxBlur(reach * softness * small.width))
-    shadow = ImageChops.offset(soft, *(round(-axis * reach * small.width) for axis in light))
+    shadow.paste(soft, (round(-light[0] * reach * small.width), round(-light[1] * reach * small.width)))
     dimmed = shadow.resize(background.size, Image.Resampling.BILINEAR).point(_table(255, 255 * (1 - strength)))
     return ImageChops.multiply(background, Image.merge("RGB", (dimmed,) * 3))
 

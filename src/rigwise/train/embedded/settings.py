@@ -53,9 +53,16 @@ class EmbeddedSet(msgspec.Struct, frozen=True, kw_only=True):
 
     def _imbalance_faults(self) -> list[str]:
         if isinstance(self.imbalance, dict):
-            wrong = {name: share for name, share in self.imbalance.items() if name not in CLASSES or not 0 < share <= 1}
-            sentence = "imbalance gives {name} {given}; each of {classes} may have a share above 0 and at most 1"
-            return [say(sentence, name=name, given=given, classes=", ".join(CLASSES)) for name, given in wrong.items()]
+            return [
+                say(
+                    "imbalance gives {name} {given}; each of {classes} may have a share above 0 and at most 1",
+                    name=name,
+                    given=share,
+                    classes=", ".join(CLASSES),
+                )
+                for name, share in self.imbalance.items()
+                if name not in CLASSES or not 0 < share <= 1
+            ]
         if not 1 <= self.imbalance < float("inf"):
             return [
                 say(

@@ -123,19 +123,20 @@ def sandal(pen: Pen, rng: Random, look: Look) -> None:
 def loafer(pen: Pen, rng: Random, look: Look) -> None:
     """A slip-on: low opening, raised apron, a band or a buckle across."""
     sole = rng.choice(RUBBER[1:])
-    pen.fill(smooth([(-0.7, -0.16), (-0.3, -0.1), (0.12, -0.06), (-0.3, 0.14)]), darker(look.trim.colour, 0.4))
-    upper = [(-0.84, 0.38), (-0.84, 0.38), (-0.84, 0.1), (-0.78, -0.22), (-0.78, -0.22), (-0.5, 0.0),
-             (-0.14, 0.06), (0.06, -0.18), (0.06, -0.18), (0.4, -0.04), (0.78, 0.1), (0.95, 0.28),
-             (0.93, 0.4), (0.93, 0.4)]  # fmt: skip
+    back, toe, lift = rng.uniform(-0.3, -0.16), rng.uniform(0.84, 0.97), rng.uniform(0.52, 0.64)
+    pen.fill(smooth([(-0.7, back + 0.06), (-0.3, -0.1), (0.12, -0.06), (-0.3, 0.14)]), darker(look.trim.colour, 0.4))
+    upper = [(-0.84, 0.38), (-0.84, 0.38), (-0.84, 0.1), (-0.78, back), (-0.78, back), (-0.5, 0.0), (-0.14, 0.06),
+             (0.06, -0.18), (0.06, -0.18), (0.4, -0.04), (toe - 0.17, 0.1), (toe, 0.28), (toe - 0.02, 0.4),
+             (toe - 0.02, 0.4)]  # fmt: skip
     pen.fill(smooth(upper), look.main, volume=0.45)
-    apron = [(0.02, 0.16), (0.1, -0.12), (0.5, 0.0), (0.76, 0.14), (0.5, 0.16)]
+    apron = [(0.02, 0.16), (0.1, -0.12), (0.5, 0.0), (toe - 0.19, 0.14), (0.5, 0.16)]
     pen.fill(smooth(apron), lighter(look.main.colour, 0.12), volume=0.4)
     pen.fill(smooth([(-0.02, 0.26), (0.1, -0.14), (0.1, -0.14), (0.28, -0.08), (0.28, -0.08), (0.2, 0.3)]), look.trim)
     if rng.random() < 0.5:
         pen.line([(0.1, 0.06), (0.24, 0.1)], 0.06, look.metal)
     pen.stitch(curve([(-0.8, 0.16), (-0.4, 0.14), (0.0, 0.26)]), lighter(look.main.colour, 0.4))
-    pen.fill(rounded_box(-0.86, 0.38, 0.95, 0.47, 0.04), sole)
-    pen.fill([(-0.86, 0.44), (-0.4, 0.44), (-0.42, 0.58), (-0.85, 0.58)], sole)
+    pen.fill(rounded_box(-0.86, 0.38, toe, 0.47, 0.04), sole)
+    pen.fill([(-0.86, 0.44), (-0.4, 0.44), (-0.42, lift), (-0.85, lift)], sole)
 
 
 DESIGNS = (sneaker, boot, heel, sandal, loafer)
