@@ -1,6 +1,6 @@
 """Runs every benchmark in this folder, one after the other. Ratios matter, not absolute times.
 
-    make bench
+make bench
 """
 
 import subprocess

@@ -1,6 +1,6 @@
 """Writes docs/checks.md from the catalogue of checks. `--check` only says whether the page is up to date.
 
-    python scripts/generate_docs.py [--check]
+python scripts/generate_docs.py [--check]
 """
 
 import importlib
@@ -13,7 +13,8 @@ from rigwise.knowledge.check_catalogue import CheckRow, check_catalogue
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "checks.md"
 HEAD = """# Checks
 
-Made by `make docs` from `src/rigwise/knowledge/checks.toml` and the checks' own words. In order of trust: a check explains the ones that follow it.
+Made by `make docs` from `src/rigwise/knowledge/checks.toml` and the checks' own words. In order of trust: a check
+explains the ones that follow it.
 """
 
 

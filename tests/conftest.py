@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fake_gpu.machine import fake_machine as simulate
+
 from rigwise.train.waiting import sleep_while_waiting
 
 sleep_while_waiting()

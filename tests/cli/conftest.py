@@ -19,10 +19,11 @@ def rigwise(fake_machine: Callable[[str], dict[str, str]], tmp_path: Path) -> Ri
     machines: dict[str, dict[str, str]] = {}
 
     def run(*arguments: object, machine: str = "no_gpu", standard_input: str = "") -> subprocess.CompletedProcess[str]:
-        environment = machines.setdefault(machine, fake_machine(machine))
+        if machine not in machines:
+            machines[machine] = fake_machine(machine)
         return subprocess.run(
             [sys.executable, "-m", "rigwise", *map(str, arguments)],
-            env=environment | {"COLUMNS": "100", "HOME": str(tmp_path)},
+            env=machines[machine] | {"COLUMNS": "100", "HOME": str(tmp_path)},
             cwd=tmp_path,
             input=standard_input,
             capture_output=True,

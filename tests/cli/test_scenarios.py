@@ -12,7 +12,7 @@ DECISIONS = {
     "healthy_h100_loaded": ("go", 0, None),
     "no_driver": ("stop", 1, "driver_missing"),
     "driver_library_mismatch": ("stop", 1, "driver_library_mismatch"),
-    "hot_throttling": ("stop", 1, "clocks_held_back"),
+    "hot_throttling": ("stop", 1, "hot_gpu"),
     "one_of_two_lost": ("stop", 1, "gpu_lost"),
     "no_gpu": ("stop", 1, "gpu_absent"),
     "nouveau": ("stop", 1, "nouveau_bound"),

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from rigwise.train.model import build_model
 
 from rigwise.telemetry.reading import load_run
 from rigwise.train.device import CudaDevice
 from rigwise.train.experiment import run_experiment
 from rigwise.train.lab import Lab
+from rigwise.train.model import build_model
 from rigwise.train.normalise import Normalise
 from rigwise.train.smoke import smoke
 from rigwise.train.step_clock import CudaClock

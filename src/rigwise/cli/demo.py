@@ -37,7 +37,7 @@ def demo(
     """Draw the pictures unless they are there, then train on them."""
     need_extra("train", "torch")
     from rigwise.train.embedded import EmbeddedSet
-    from rigwise.train.guided import Request
+    from rigwise.train.preparation import Request
     from rigwise.train.recipe_sections import Recipe
 
     wanted = EmbeddedSet(

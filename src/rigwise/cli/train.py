@@ -15,7 +15,8 @@ from rigwise.speech import say
 if TYPE_CHECKING:
     from rigwise.telemetry.sampler import Sampler
     from rigwise.telemetry.writer import RunWriter
-    from rigwise.train.guided import Request, RigNote
+    from rigwise.train.guided import RigNote
+    from rigwise.train.preparation import Request
     from rigwise.train.recipe_sections import Recipe
 
 
@@ -35,13 +36,16 @@ def train(
 
 def run_and_show(request: "Request", *, json: bool) -> ExitCode:
     """Run the experiment and print the comparison; an interrupted run still gets its page."""
-    from rigwise.train.guided import Surroundings, run_guided
+    from rigwise.train.preparation import prepare
 
     started: list[Path] = []
     with ScreenProgress() as progress:
+        prepared = prepare(request, progress)
+        from rigwise.train.guided import Surroundings, run_guided
+
         try:
             surroundings = Surroundings(note_rig=_note_rig, sample=_sample, started=started.append)
-            run_folder = run_guided(request, surroundings, progress)
+            run_folder = run_guided(prepared, surroundings, progress)
         except KeyboardInterrupt:
             for interrupted in started:
                 make_page(interrupted)
@@ -66,7 +70,7 @@ def show_run(run_folder: Path, *, json: bool) -> ExitCode:
 def _request(
     folder: Path | None, recipe: Path | None, out: Path | None, model: str | None, earlier: Path | None
 ) -> "Request":
-    from rigwise.train.guided import Request
+    from rigwise.train.preparation import Request
     from rigwise.train.recipe import read_recipe
     from rigwise.train.recipe_sections import Recipe
     from rigwise.train.repeat import read_earlier

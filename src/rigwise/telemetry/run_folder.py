@@ -97,15 +97,28 @@ def create_run_folder(path: Path) -> RunFolder:
         BadInput: the path exists and is not an empty folder, or cannot name one.
         CannotWrite: read-only, not permitted, or too little space.
     """
+    refuse_unusable(path)
     folder = RunFolder(path)
     try:
-        _refuse_used(path)
-        _refuse_full(path)
         path.mkdir(parents=True, exist_ok=True)
         folder.evidence.mkdir()
     except (OSError, ValueError) as error:
         raise _cannot_create(path, error) from error
     return folder
+
+
+def refuse_unusable(path: Path) -> None:
+    """Nothing, when a run folder may be made there; changes nothing.
+
+    Raises:
+        BadInput: the path exists and is not an empty folder, or cannot name one.
+        CannotWrite: too little space.
+    """
+    try:
+        _refuse_used(path)
+        _refuse_full(path)
+    except (OSError, ValueError) as error:
+        raise _cannot_create(path, error) from error
 
 
 def write_text(path: Path, text: str) -> None:

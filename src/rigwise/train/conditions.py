@@ -1,26 +1,11 @@
-"""The conditions of an experiment: threads, device, and what makes it repeatable."""
+"""The conditions of an experiment: the device, and what makes it repeatable."""
 
-import os
-
-import msgspec
 import torch
 
 from rigwise.records.finding import CheckReport, Verdict
 from rigwise.speech import say
 from rigwise.train.device import CpuDevice, Device, first_gpu
 from rigwise.train.recipe_sections import Recipe
-
-MOST_LOADER_THREADS = 8
-"""Decode threads beyond this only wait for each other: batches are put together by one of them."""
-
-
-def resolve(recipe: Recipe) -> Recipe:
-    """The recipe with every `0 means` value replaced by the number taken on this machine."""
-    cores = len(os.sched_getaffinity(0))
-    cpu = msgspec.structs.replace(recipe.cpu, num_threads=recipe.cpu.num_threads or cores)
-    loader_threads = recipe.loader.num_threads or min(cores, MOST_LOADER_THREADS)
-    loader = msgspec.structs.replace(recipe.loader, num_threads=loader_threads)
-    return msgspec.structs.replace(recipe, cpu=cpu, loader=loader)
 
 
 def choose_device(report: CheckReport) -> tuple[Device, str]:

@@ -1,4 +1,4 @@
-"""The guided experiment from DATA to a run folder: note the rig, run the trials, compare, leave what repeats it tomorrow.
+"""The guided experiment into a run folder: note the rig, run the trials, compare, leave what repeats it tomorrow.
 
 Writes into the run folder only. The page is made from the folder afterwards, by whoever called.
 """
@@ -15,30 +15,17 @@ from rigwise.speech import say
 from rigwise.telemetry.run_folder import RunFolder, create_run_folder, default_run_folder
 from rigwise.telemetry.writer import RunWriter
 from rigwise.train.choice import recommend
-from rigwise.train.conditions import choose_device, make_repeatable, resolve
+from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
-from rigwise.train.folder import read_pictures
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
 from rigwise.train.lab import Lab, recipe_model
-from rigwise.train.picture_ledger import changes, same_split
 from rigwise.train.pictures import PictureSet
+from rigwise.train.preparation import Prepared
 from rigwise.train.progress import Progress
 from rigwise.train.recipe import write_recipe
 from rigwise.train.recipe_sections import Recipe
-from rigwise.train.repeat import Earlier, repeat_note
+from rigwise.train.repeat import repeat_note
 from rigwise.train.review import review
-
-
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user asked for."""
-
-    root: Path
-    """DATA."""
-    recipe: Recipe
-    out: Path | None = None
-    """Run folder; None for the next free one under runs/."""
-    earlier: Earlier | None = None
-    """The run this one repeats."""
 
 
 class RigNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,15 +47,15 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Told the run folder as soon as there is something in it worth reading."""
 
 
-def run_guided(request: Request, surroundings: Surroundings, progress: Progress) -> Path:
+def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progress) -> Path:
     """Run the experiment; returns its run folder.
 
     Raises:
-        BadInput: DATA, the recipe or the run folder cannot be used.
+        BadInput: the model or the run folder cannot be used.
+        CannotTell: pretrained weights cannot be had here.
         CannotWrite: the run folder cannot be written.
     """
-    recipe = resolve(request.recipe)
-    pictures, changed = _pictures(request, recipe, progress)
+    request, recipe, pictures = prepared.request, prepared.recipe, prepared.pictures
     weights = recipe_model(recipe, len(pictures.classes)).weights
     folder = create_run_folder(request.out or default_run_folder(date.today()))
     leave_what_repeats(folder, recipe, pictures)
@@ -76,7 +63,7 @@ def run_guided(request: Request, surroundings: Surroundings, progress: Progress)
         _note_request(writer, folder, recipe, pictures)
         writer.fact("weights", weights)
         surroundings.started(folder.path)
-        for sentence in changed:
+        for sentence in prepared.changed:
             writer.event("changed picture", sentence)
             progress.tell(sentence)
         rig = _note_rig(writer, folder, surroundings, progress)
@@ -95,32 +82,11 @@ def run_guided(request: Request, surroundings: Surroundings, progress: Progress)
             experiment = run_experiment(lab)
         _conclude(lab, experiment, folder)
         if request.earlier is not None:
-            note = repeat_note(request.earlier, experiment.steps, changed, on_gpu=device.is_gpu)
+            note = repeat_note(request.earlier, experiment.steps, prepared.changed, on_gpu=device.is_gpu)
             writer.fact("repeat_note", note.text)
             writer.fact("repeat_equal", note.equal)
         writer.fact("finished", True)
     return folder.path
-
-
-def _pictures(request: Request, recipe: Recipe, progress: Progress) -> tuple[PictureSet, tuple[str, ...]]:
-    """The pictures, split as the repeated run had them, and what changed since then."""
-    section = recipe.pictures
-    progress.begin(say("reading pictures"), None)
-    try:
-        pictures = read_pictures(
-            request.root,
-            seed=recipe.training.seed,
-            val_ratio=section.val_ratio,
-            test_ratio=section.test_ratio,
-            max_bad_ratio=section.max_bad_ratio,
-            progress=progress.update,
-        )
-    finally:
-        progress.end()
-    if request.earlier is None:
-        return pictures, ()
-    recorded = request.earlier.ledger.pictures
-    return same_split(pictures, recorded), changes(pictures, recorded)
 
 
 def _note_request(writer: RunWriter, folder: RunFolder, recipe: Recipe, pictures: PictureSet) -> None:

@@ -20,7 +20,8 @@ def why_larger_does_not_fit(smaller: TrialResult, batch_size: int, free_bytes: i
     if predicted <= LARGEST_SHARE * free_bytes:
         return None
     return say(
-        "no headroom: {peak} at batch {batch} becomes up to {predicted} at batch {larger}, over {share} of the {free} free",
+        "no headroom: {peak} at batch {batch} becomes up to {predicted} at batch {larger}, "
+        "over {share} of the {free} free",
         peak=memory(smaller.peak_reserved_bytes),
         batch=smaller.batch_size,
         predicted=memory(predicted),

@@ -1,7 +1,7 @@
-"""pictures.tsv of a run folder: which picture was in which split, with its hash, so that a repeat is the same and notices changes.
+"""pictures.tsv of a run folder: which picture was in which split, with its hash, so that a repeat notices a change.
 
-The first line names DATA; then split, class, sha256 of the file's bytes, path. Names are percent-encoded bytes, so any file
-name survives.
+The first line names DATA; then split, class, sha256 of the file's bytes, path. Names are percent-encoded bytes, so
+that any file name survives.
 """
 
 from collections.abc import Iterator

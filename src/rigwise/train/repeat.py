@@ -78,7 +78,7 @@ def _losses(steps: Iterable[Step]) -> dict[str, list[float]]:
 
 
 def repeat_note(earlier: Earlier, steps: Iterable[Step], changed: Sequence[str], *, on_gpu: bool) -> RepeatNote:
-    """How this run compares with the one it repeats. A GPU promises no bit-equal losses, changed pictures always count."""
+    """How this run compares with the one it repeats; on a GPU, bit-equal losses are not promised."""
     equal, sentence = compare_losses(earlier.steps, steps)
     if changed:
         count = say("{count} picture(s) are not what they were: {first}", count=len(changed), first=changed[0])

@@ -1,8 +1,8 @@
 """The same single batch on the CPU, then on a GPU: a chain of links, the first broken one named.
 
-Tolerances: the two devices sum in another order, so logits may differ by `LOGIT_TOLERANCE` of the largest logit, and the
-gradient vector by `GRADIENT_TOLERANCE` of its length. Both are far above fp32 rounding through about 50 layers
-(1e-7 x sqrt(operations)) and far below what a wrong kernel, a wrong layout or TF32 products (2^-11 each) give.
+Tolerances: the two devices sum in another order, so logits may differ by `LOGIT_TOLERANCE` of the largest logit, and
+the gradient vector by `GRADIENT_TOLERANCE` of its length. Our choice: two to three orders above fp32 rounding (2^-24
+per operation, adding up like its square root), and below what a wrong kernel or a wrong layout gives.
 """
 
 from collections.abc import Iterator
@@ -93,7 +93,8 @@ def _agreement(reference: BatchResult, result: BatchResult) -> Link:
     # Written so that NaN counts as disagreement.
     agree = logits <= LOGIT_TOLERANCE and gradient <= GRADIENT_TOLERANCE
     text = say(
-        "logits differ by {logits} (at most {logit_limit}), gradients by {gradient} (at most {gradient_limit}), relative",
+        "relative difference of logits {logits} (at most {logit_limit}), of gradients {gradient} "
+        "(at most {gradient_limit})",
         logits=f"{logits:.2g}",
         logit_limit=f"{LOGIT_TOLERANCE:g}",
         gradient=f"{gradient:.2g}",

@@ -1,7 +1,7 @@
 """One trial: the training loop, read top to bottom.
 
-Nothing in the step reads a value back from a GPU or asks the driver anything; losses stay on the device until a batch of
-them is collected (`Ledger`), durations come from `StepClock`.
+Nothing in the step reads a value back from a GPU or asks the driver anything; losses stay on the device until a batch
+of them is collected (`Ledger`), durations come from `StepClock`.
 
 Shapes: images `(B, 3, H, W)` uint8, labels `(B,)` int64, logits `(B, C)`.
 """

@@ -1,8 +1,8 @@
 """How torch's CPU threads wait for each other. Must be settled before torch is imported, and must not import it.
 
-By default OpenMP threads spin while they wait. When anything else runs on their cores (the loader's threads do), the spinning keeps
-the thread that is waited for from running: on 2 cores with one busy neighbour a step of tf_efficientnet_lite0 took 11.7 s
-spinning and 2.1 s sleeping (medians of 8, docs/LOG.md); with idle cores there was no difference.
+By default OpenMP threads spin while they wait. When anything else runs on their cores (the loader's threads do), the
+spinning keeps the thread that is waited for from running: on 2 cores with one busy neighbour a step of
+tf_efficientnet_lite0 took 10.2 s spinning and 2.1 s sleeping; with idle cores there was no difference (docs/LOG.md).
 """
 
 import os
