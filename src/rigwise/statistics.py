@@ -25,6 +25,22 @@ def wilson_interval(correct: int, total: int, z: float = Z_95) -> tuple[float, f
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 
 
+def difference_interval(first: tuple[int, int], second: tuple[int, int], z: float = Z_95) -> tuple[float, float]:
+    """Lower and upper bound of the first proportion minus the second; each is given as (correct, total).
+
+    R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
+    methods", Statistics in Medicine 17 (1998), 873-890, method 10: two Wilson intervals put together.
+
+    >>> [round(bound, 4) for bound in difference_interval((56, 70), (48, 80))]  # the paper's table II, row a
+    [0.0524, 0.3339]
+    """
+    (first_low, first_high), (second_low, second_high) = wilson_interval(*first, z), wilson_interval(*second, z)
+    first_ratio, second_ratio = (correct / total for correct, total in (first, second))
+    below = math.hypot(first_ratio - first_low, second_high - second_ratio)
+    above = math.hypot(first_high - first_ratio, second_ratio - second_low)
+    return first_ratio - second_ratio - below, first_ratio - second_ratio + above
+
+
 def percentile(values: Sequence[float], percent: float) -> float:
     """The `percent` percentile (0 to 100) of at least one value, interpolated linearly between neighbours.
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rigwise.cli.console import on_paper
+from rigwise.cli.console import ScreenProgress, on_paper
 from rigwise.cli.options import AsJson, FromSource, UserPython
 from rigwise.errors import ExitCode
 from rigwise.records.finding import Action, CheckReport
@@ -28,7 +28,9 @@ def check(
     from rigwise.sources.opening import open_source
 
     selected = chosen_checks(only or ())
-    rig = read_rig(LiveSource() if source is None else open_source(source), python=python)
+    with ScreenProgress(only_on_terminal=True) as progress:
+        progress.begin(say("reading the machine"), None)
+        rig = read_rig(LiveSource() if source is None else open_source(source), python=python)
     report = judge(rig, selected)
     if json:
         typer.echo(check_json(report))

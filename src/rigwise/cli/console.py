@@ -46,9 +46,10 @@ def show_error(error: RigwiseError) -> None:
 
 
 class ScreenProgress:
-    """A progress bar on a terminal; elsewhere one plain line per job."""
+    """A progress bar on a terminal; elsewhere one plain line per job, or nothing when `only_on_terminal`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, only_on_terminal: bool = False) -> None:
+        self._silent_elsewhere = only_on_terminal
         self._console = on_screen()
         self._bars = Progress(
             SpinnerColumn(),
@@ -74,7 +75,7 @@ class ScreenProgress:
         self.end()
         if self._console.is_terminal:
             self._task = self._bars.add_task(label, total=total)
-        else:
+        elif not self._silent_elsewhere:
             self._console.print(label)
 
     def advance(self) -> None:

@@ -1,8 +1,9 @@
 """`rigwise` alone: the rig in four lines, the decision, the next command."""
 
 from rigwise.cli.check import exit_code
-from rigwise.cli.console import on_paper
+from rigwise.cli.console import ScreenProgress, on_paper
 from rigwise.errors import ExitCode
+from rigwise.speech import say
 
 
 def overview() -> ExitCode:
@@ -13,7 +14,9 @@ def overview() -> ExitCode:
     from rigwise.report.rig_text import rig_lines
     from rigwise.sources.live import LiveSource
 
-    rig = read_rig(LiveSource())
+    with ScreenProgress(only_on_terminal=True) as progress:
+        progress.begin(say("reading the machine"), None)
+        rig = read_rig(LiveSource())
     report = judge(rig)
     on_paper().print(overview_text(report, rig_lines(rig)))
     return exit_code(report)

@@ -1,4 +1,4 @@
-"""From what the user asked for to a recipe and pictures that can be used. Without torch, so bad input is said at once."""
+"""From what the user asked for to a recipe and pictures that can be used. No torch here: bad input is said at once."""
 
 import os
 from pathlib import Path
