@@ -47,7 +47,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check codespell hypothesis mypy playwright pytest pytest-timeout ruff scikit-learn
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check codespell hatchling hypothesis mypy playwright pytest pytest-timeout ruff scikit-learn
 	touch $@
 
 clean:

@@ -1,5 +1,6 @@
 """From findings to one decision: the first cause leads, what follows from it is folded under it."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -71,13 +72,13 @@ def _decision(ordered: Sequence[Finding]) -> Decision:
         return _because_of(Action.GO_WITH_CARE, ordered[0])
     missing = _missing(ordered)
     if missing is not None:
-        because = say("{title}? {why}", title=missing.title, why=missing.because)
-        return Decision(action=Action.CANNOT_TELL, because=because, next_steps=missing.next_steps)
+        next_steps = missing.next_steps or ("rigwise check --all",)
+        return Decision(action=Action.CANNOT_TELL, because=missing.because, next_steps=next_steps)
     return Decision(action=Action.GO, because=_all_clear(ordered), next_steps=("rigwise smoke",))
 
 
 def _because_of(action: Action, cause: Finding) -> Decision:
-    headline = cause.title if cause.target == RIG else f"{cause.target}: {cause.title}"
+    headline = cause.title if cause.target == RIG else f"{cause.short_target}: {cause.title}"
     return Decision(action=action, because=headline, next_steps=cause.next_steps)
 
 
@@ -92,8 +93,11 @@ def _missing(ordered: Sequence[Finding]) -> Finding | None:
 
 
 def _all_clear(ordered: Sequence[Finding]) -> str:
-    num_told = len({finding.check for finding in ordered if finding.verdict is not Verdict.UNKNOWN})
-    num_notes = sum(finding.verdict is Verdict.PROBLEM for finding in ordered)
-    if num_notes:
-        return say("{told} checks found no problem; {notes} worth a note", told=num_told, notes=num_notes)
-    return say("{told} checks found no problem", told=num_told)
+    told = Counter(finding.verdict for finding in ordered)
+    parts = [say("{count} checks found no problem", count=told[Verdict.OK])]
+    if told[Verdict.PROBLEM]:
+        parts.append(say("1 note") if told[Verdict.PROBLEM] == 1 else say("{count} notes", count=told[Verdict.PROBLEM]))
+    unanswered = sum(one.verdict is Verdict.UNKNOWN and one.absence is not Status.NOT_SUPPORTED for one in ordered)
+    if unanswered:
+        parts.append(say("{count} without an answer", count=unanswered))
+    return ", ".join(parts)

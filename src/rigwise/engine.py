@@ -103,7 +103,7 @@ def _problem(check: str, row: CheckRow, target: str, problem: Problem) -> Findin
         severity=problem.severity or row.severity,
         because=problem.because,
         evidence=_quotes(problem.readings),
-        next_steps=(row.action, *(problem.next_steps or row.next_steps)),
+        next_steps=(problem.action or row.action, *(problem.next_steps or row.next_steps)),
     )
 
 
@@ -146,19 +146,19 @@ def _absence(check: str, missing: Reading[Any]) -> tuple[str, tuple[str, ...]]:
     name = missing.name
     match missing.status:
         case Status.NOT_RECORDED:
-            on_machine = say("ask the machine itself: rigwise check --only {check}", check=check)
-            return say("The evidence does not hold: {name}.", name=name), (on_machine,)
+            on_machine = say("Ask the machine itself.")
+            return say("Not in the evidence: {name}.", name=name), (on_machine, "rigwise check")
         case Status.NOT_PERMITTED:
-            as_root = say("ask as root: sudo rigwise check --only {check}", check=check)
-            return say("This user may not read: {name}.", name=name), (as_root,)
+            as_root = say("Ask as root.")
+            return say("Not open to this user: {name}.", name=name), (as_root, f"sudo rigwise check --only {check}")
         case Status.NOT_SUPPORTED:
             return say("Cannot be measured here: {name}.", name=name), ()
         case Status.NOT_FOUND:
             return say("Not found: {name}.", name=name), ()
         case Status.TIMED_OUT:
-            return say("No answer in time: {name}.", name=name), (say("rigwise check --only probe_hung"),)
+            return say("No answer in time: {name}.", name=name), ("rigwise check --only probe_hung",)
         case Status.LOST:
-            return say("The GPU no longer answers: {name}.", name=name), (say("rigwise check --only gpu_lost"),)
+            return say("The GPU no longer answers: {name}.", name=name), ("rigwise check --only gpu_lost",)
         case Status.UNREADABLE:
             return say("The answer cannot be understood: {name}.", name=name), ()
         case _:

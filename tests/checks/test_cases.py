@@ -7,6 +7,7 @@ from checks.overlay import Case, OverlaySource, read_case
 
 from rigwise.engine import diagnose
 from rigwise.records.finding import CheckReport, Finding, Verdict
+from rigwise.report.causes import commands, sentences
 
 CASES = Path(__file__).parents[1] / "cases"
 FILES = sorted(CASES.rglob("*.toml"))
@@ -63,4 +64,5 @@ def _quotes_its_evidence(report: CheckReport) -> None:
             assert finding.evidence, finding.check
             assert all(quote.text and quote.source for quote in finding.evidence), finding
         if finding.verdict is Verdict.PROBLEM:
-            assert finding.next_steps, finding.check
+            assert sentences(finding.next_steps) == finding.next_steps[:1], finding
+            assert commands(finding.next_steps), finding

@@ -11,6 +11,7 @@ from checks.overlay import read_case
 import rigwise.checks
 from rigwise.knowledge.check_catalogue import check_catalogue
 from rigwise.records.finding import Verdict
+from rigwise.report.causes import commands
 
 CASES = Path(__file__).parents[1] / "cases"
 CHECKS = tuple(check_catalogue())
@@ -55,7 +56,7 @@ def test_rows_are_written_for_people(check: str) -> None:
     assert row.title[0].isupper()
     assert not row.title.endswith(".")
     assert row.action.endswith(".")
-    assert row.next_steps
+    assert commands(row.next_steps) == row.next_steps != ()
     assert all(source.startswith("https://") for source in row.sources)
     assert row.sources
 

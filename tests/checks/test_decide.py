@@ -98,3 +98,26 @@ def test_nothing_is_lost_or_doubled() -> None:
     assert sorted((one.check, one.target) for one in report.findings) == sorted(
         (one.check, one.target) for one in findings
     )
+
+
+def test_the_headline_names_a_gpu_by_its_index_alone() -> None:
+    report = decide([finding("hot_gpu", target="GPU 0 (NVIDIA GeForce RTX 3090, 0000:01:00.0)")])
+    assert report.decision.because == "GPU 0: Title of hot_gpu"
+
+
+def test_go_counts_every_finding_once() -> None:
+    findings = [
+        finding("hot_gpu", Verdict.OK, target="GPU 0"),
+        finding("hot_gpu", Verdict.OK, target="GPU 1"),
+        finding("vram_held", severity=Severity.NOTE),
+        finding("gpu_left_out", Verdict.UNKNOWN, absence=Status.NOT_RECORDED),
+        finding("vram_unaccounted", Verdict.UNKNOWN, absence=Status.NOT_SUPPORTED),
+    ]
+    assert decide(findings).decision.because == "2 checks found no problem, 1 note, 1 without an answer"
+    assert decide(findings[:2]).decision.because == "2 checks found no problem"
+
+
+def test_who_cannot_tell_always_names_a_command() -> None:
+    unreadable = finding("no_gpu_listed", Verdict.UNKNOWN, absence=Status.UNREADABLE, next_steps=())
+    decision = decide([unreadable]).decision
+    assert (decision.because, decision.next_steps) == ("because", ("rigwise check --all",))

@@ -74,3 +74,16 @@ def test_alone_it_is_one_screen(rigwise: Callable[..., Any]) -> None:
     assert "RTX 4090" in shown.stdout
     assert "GO" in shown.stdout
     assert len(shown.stdout.splitlines()) <= 24
+
+
+@pytest.mark.parametrize("arguments", [(), ("check",), ("check", "--all")])
+def test_the_last_line_is_one_command_to_copy(arguments: tuple[str, ...], rigwise: Callable[..., Any]) -> None:
+    *before, last = rigwise(*arguments, machine="no_gpu").stdout.splitlines()
+    assert last == "  next  lspci -nn | grep -i nvidia"
+    assert before[-1] == ""
+
+
+def test_no_headline_holds_the_name_of_a_constant(rigwise: Callable[..., Any]) -> None:
+    for machine in DECISIONS:
+        shown = rigwise(machine=machine).stdout
+        assert "NVML" not in shown, machine

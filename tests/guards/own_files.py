@@ -19,3 +19,8 @@ def tree(path: Path) -> ast.Module:
 def short(path: Path) -> str:
     """The path as people write it, from the root of the repository."""
     return path.relative_to(ROOT).as_posix()
+
+
+def assert_none(faults: list[str]) -> None:
+    """Nothing was found; all of it is shown when something was."""
+    assert not faults, "\n".join(faults)

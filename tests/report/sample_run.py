@@ -63,20 +63,20 @@ def healthy_check() -> CheckReport:
 
 
 def stopping_check() -> CheckReport:
-    """A lost GPU with two symptoms, and an unrelated warning."""
+    """A lost GPU, a fault and a missing answer that follow from it, and an unrelated note."""
     xid = "NVRM: Xid (PCI:0000:41:00): 79, pid=18422, GPU has fallen off the bus."
     findings = (
         finding(
             "gpu_lost",
             Verdict.PROBLEM,
-            target="GPU 1",
+            target="GPU 1 (RTX 4090, 0000:41:00.0)",
             title="GPU 1 fell off the bus",
             severity=Severity.SERIOUS,
             because="the slot answers, the card does not; usually power or seating",
             evidence=(Quote("kernel log", xid), Quote("NVML DeviceGetHandleByIndex gpu 1", "GPU is lost")),
-            next_steps=("power the machine off, reseat the card, then: rigwise check --only gpu_lost",),
+            next_steps=("Power the machine off and reseat the card.", "rigwise check --only gpu_lost"),
         ),
-        finding("vram_unreadable", Verdict.PROBLEM, target="GPU 1", symptom_of="gpu_lost"),
+        finding("vram_unreadable", Verdict.UNKNOWN, target="GPU 1", symptom_of="gpu_lost", absence=Status.LOST),
         finding("framework_sees_fewer_gpus", Verdict.PROBLEM, symptom_of="gpu_lost"),
         finding("pcie_narrow", Verdict.PROBLEM, target="GPU 0", severity=Severity.NOTE, title="GPU 0 runs x8 of x16"),
         *healthy_check().findings,
@@ -84,7 +84,7 @@ def stopping_check() -> CheckReport:
     decision = Decision(
         action=Action.STOP,
         because="GPU 1 fell off the bus 14 minutes ago",
-        next_steps=("power the machine off, reseat the card, then: rigwise check --only gpu_lost",),
+        next_steps=("Power the machine off and reseat the card.", "rigwise check --only gpu_lost"),
     )
     return CheckReport(decision=decision, findings=findings)
 

@@ -31,6 +31,13 @@ def test_an_unknown_that_follows_from_a_problem_is_a_symptom() -> None:
     assert arranged.unknown == ()
 
 
+def test_faults_and_missing_answers_among_the_symptoms_are_told_apart() -> None:
+    lost, narrow = arrange(stopping_check()).causes
+    assert [each.check for each in lost.problems] == ["framework_sees_fewer_gpus"]
+    assert [each.check for each in lost.unanswered] == ["vram_unreadable"]
+    assert narrow.problems == narrow.unanswered == ()
+
+
 def test_symptoms_are_folded_once_when_a_cause_hits_two_gpus() -> None:
     causes = (
         finding("gpu_lost", Verdict.PROBLEM, target="GPU 0"),

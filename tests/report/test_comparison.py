@@ -4,7 +4,7 @@ import pytest
 from report.sample_run import cpu_run, empty_run, gpu_run, one_step_run, trial
 
 from rigwise.records.run import RunRecord, Step
-from rigwise.report.comparison import Comparison, accuracy, compare
+from rigwise.report.comparison import Comparison, accuracy, compare, why_no_gpu
 
 ALL_HEADS = ["batch", "step mean", "step p95", "speed", "peak allocated", "peak reserved", "GPU", "temp",
              "power", "data wait", "val accuracy"]  # fmt: skip
@@ -62,6 +62,17 @@ def test_a_trial_cut_off_in_the_middle_is_a_row() -> None:
     steps = tuple(Step(trial="bf16", step=n, at=n, step_seconds=1, data_seconds=0, loss=1) for n in (1, 2, 3))
     rows = compare(gpu_run(trials=(trial("fp32"),), steps=steps)).rows
     assert [(row.trial, row.not_run) for row in rows] == [("fp32", None), ("bf16", "it was interrupted after step 3")]
+
+
+def test_why_no_training_ran_on_a_gpu() -> None:
+    assert why_no_gpu(cpu_run()) == "no NVIDIA GPU: Driver Not Loaded"
+    assert why_no_gpu(gpu_run()) == why_no_gpu(empty_run()) == ""
+
+
+def test_a_gpu_that_only_failed_its_one_batch_ran_no_training() -> None:
+    proof = trial("cuda one batch", steps=1, note="equal to the CPU result: relative difference 0.5")
+    cut = trial("cuda fp32", steps=0, not_run="equal to the CPU result: relative difference 0.5")
+    assert why_no_gpu(gpu_run(trials=(proof, cut, trial("cpu fp32", device="cpu")))) == cut.not_run
 
 
 def test_only_the_recommended_trial_is_marked() -> None:

@@ -77,7 +77,7 @@ def test_every_empty_section_says_why() -> None:
 
 def test_the_check_decides_the_next_command_when_it_says_stop() -> None:
     commands = re.findall(r'data-copy="([^"]*)"', page("stopped"))
-    assert commands[0].startswith("power the machine off")
+    assert commands[0] == "rigwise check --only gpu_lost"
     assert re.findall(r'data-copy="([^"]*)"', page("gpu"))[0].startswith("rigwise train --from")
 
 

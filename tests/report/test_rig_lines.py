@@ -1,11 +1,13 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from rigwise.records.evidence import Quote, Status
 from rigwise.records.reading import Reading
-from rigwise.records.rig import Framework, Gpu, Host, Interpreter, Rig
-from rigwise.report.text import rig_lines
+from rigwise.records.rig import Framework, Gpu, Host, Interpreter, PciDevice, Rig
+from rigwise.report.causes import absence_words
+from rigwise.report.rig_text import rig_lines
 
 GIB = 2**30
 
@@ -14,8 +16,8 @@ def read(value: Any) -> Reading[Any]:
     return Reading("", value, Status.OK, Quote("", ""))
 
 
-def unread(status: Status, words: str = "") -> Reading[Any]:
-    return Reading("", None, status, Quote("", words))
+def unread(status: Status, words: str = "", code: int | None = None) -> Reading[Any]:
+    return Reading("", None, status, Quote("", words), code)
 
 
 def filled(kind: type[Any], **values: Any) -> Any:
@@ -55,27 +57,53 @@ def test_a_healthy_rig_in_four_lines() -> None:
     torch = Framework(name="torch", version="2.9.1", cuda_build="12.8", cpu_only=False, device_count=1)
     interpreter = read(Interpreter(executable="python3", version="3.11.9", frameworks=(torch,)))
     assert rig_lines(rig(interpreter=interpreter)) == (
-        "GPU 0: NVIDIA GeForce RTX 4090, 24.0 GiB (0.500 GiB used), 41 °C",
+        "GPU 0: GeForce RTX 4090, 24.0 GiB VRAM (512 MiB used), 41 °C",
         "driver 570.124.06, CUDA up to 12.8",
         "Ubuntu 24.04, 16 CPUs, RAM 64.0 GiB",
         "Python 3.11.9, torch 2.9.1 (CUDA 12.8, sees 1 GPU)",
     )
 
 
-def test_no_gpu_says_why_in_the_words_of_the_driver() -> None:
-    absent = unread(Status.FAILED, "Driver Not Loaded")
-    lines = rig_lines(rig(gpus=(), nvml=absent, num_gpus=absent, driver_version=absent))
-    assert lines[0] == "no NVIDIA GPU: Driver Not Loaded"
-    assert lines[1] == "no NVIDIA driver: Driver Not Loaded"
+def without_gpus(absent: Reading[Any], **values: Any) -> tuple[str, ...]:
+    return rig_lines(rig(gpus=(), nvml=absent, num_gpus=absent, driver_version=absent, **values))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "state"),
+    [
+        (Status.FAILED, 9, "driver not loaded"),
+        (Status.NOT_FOUND, 12, "driver not installed"),
+        (Status.FAILED, 18, "driver library and kernel module differ"),
+        (Status.NOT_PERMITTED, 4, "driver closed to this user"),
+        (Status.FAILED, 77, "driver the question failed"),
+    ],
+)
+def test_no_gpu_says_why_in_plain_words(status: Status, code: int, state: str) -> None:
+    lines = without_gpus(unread(status, "Words of NVML (NVML_ERROR_SOMETHING)", code))
+    assert lines[:2] == (f"no NVIDIA GPU: {state}", state)
+
+
+def test_a_card_without_a_driver_is_not_called_absent() -> None:
+    card = PciDevice(address="01:00.0", device_id="10de:2684", driver="")
+    not_installed = unread(Status.NOT_FOUND, code=12)
+    assert without_gpus(not_installed, pci_gpus=read((card,)))[0] == "no usable NVIDIA GPU: driver not installed"
+    assert without_gpus(not_installed, pci_gpus=read(()))[0] == "no NVIDIA GPU: none on the PCI bus"
+
+
+@pytest.mark.parametrize("status", [Status.NOT_RECORDED, Status.TIMED_OUT, Status.UNREADABLE])
+def test_gpus_nobody_could_ask_for_are_not_called_absent(status: Status) -> None:
+    assert without_gpus(unread(status))[0] == f"GPUs: {absence_words(status)}"
 
 
 def test_a_driver_that_lists_no_gpu_is_said() -> None:
-    assert rig_lines(rig(gpus=(), num_gpus=read(0)))[0] == "no NVIDIA GPU: the driver lists 0"
+    assert rig_lines(rig(gpus=(), num_gpus=read(0)))[0] == "no NVIDIA GPU: the driver lists none"
 
 
-def test_a_lost_gpu_is_named_beside_the_healthy_one() -> None:
+def test_a_lost_gpu_is_named_beside_the_healthy_one_within_80_columns() -> None:
     lost = gpu(1, reachable=unread(Status.LOST, "GPU is lost"))
-    assert rig_lines(rig(gpus=(gpu(), lost)))[0].endswith("41 °C; GPU 1: the GPU is lost")
+    line = rig_lines(rig(gpus=(gpu(), lost)))[0]
+    assert line == "GPU 0: GeForce RTX 4090, 24.0 GiB VRAM (512 MiB used), 41 °C; GPU 1: lost"
+    assert len(f"  {line}") <= 80
 
 
 def test_eight_gpus_are_grouped_and_the_lost_one_named() -> None:
@@ -84,14 +112,14 @@ def test_eight_gpus_are_grouped_and_the_lost_one_named() -> None:
     ]
     lost = gpu(7, reachable=unread(Status.LOST))
     assert rig_lines(rig(gpus=(*cards, lost)))[0] == (
-        "7 x NVIDIA GeForce RTX 4090, 24.0 GiB (0 to 6.00 GiB used), 30 to 36 °C; GPU 7: the GPU is lost"
+        "7 x GeForce RTX 4090, 24.0 GiB VRAM (0 MiB to 6.00 GiB used), 30 to 36 °C; GPU 7: lost"
     )
 
 
 def test_an_absent_value_says_why_and_is_never_a_zero() -> None:
     card = gpu(memory_used_bytes=unread(Status.NOT_PERMITTED), temperature_celsius=unread(Status.NOT_SUPPORTED))
     assert rig_lines(rig(gpus=(card,)))[0] == (
-        "GPU 0: NVIDIA GeForce RTX 4090, 24.0 GiB, used not permitted, temperature not supported"
+        "GPU 0: GeForce RTX 4090, 24.0 GiB VRAM, used not permitted, temperature not supported"
     )
 
 
@@ -100,16 +128,22 @@ def test_a_module_that_differs_from_the_library_is_shown() -> None:
     assert "kernel module" not in rig_lines(rig(kernel_driver_version=read("570.124.06")))[1]
 
 
+def test_the_container_is_named_with_the_system() -> None:
+    host = filled(Host, os_name=read("Ubuntu 24.04"), container=read("docker"))
+    assert rig_lines(rig(host=host))[2].startswith("Ubuntu 24.04 in docker, ")
+
+
 def test_what_a_framework_sees() -> None:
     frameworks = (
         Framework(name="torch", version="2.9.1+cpu", cpu_only=True),
         Framework(name="jax", version="0.7", error="libcudnn.so.9: cannot open"),
-        Framework(name="tensorflow", version="2.20", cpu_only=False, cuda_available=False),
+        Framework(name="tensorflow", version="2.20", cpu_only=False, cuda_available=False, error="CUDA unknown error"),
+        Framework(name="torch", version="2.9", cuda_available=True, error="no kernel image is available"),
     )
     line = rig_lines(rig(interpreter=read(Interpreter(executable="p", version="3.11", frameworks=frameworks))))[3]
     assert line == (
-        "Python 3.11, torch 2.9.1+cpu (CPU only), jax 0.7 (error: libcudnn.so.9: cannot open), "
-        "tensorflow 2.20 (sees no GPU)"
+        "Python 3.11, torch 2.9.1+cpu (CPU only), jax 0.7 (cannot be imported), tensorflow 2.20 (sees no GPU), "
+        "torch 2.9 (fails on the GPU)"
     )
 
 

@@ -1,3 +1,4 @@
+import msgspec
 import torch
 
 from rigwise.records.evidence import Quote, Status
@@ -34,6 +35,11 @@ def test_the_first_cause_says_why_there_is_no_gpu() -> None:
         finding("driver_not_loaded", Verdict.PROBLEM, "the module is not loaded"),
     )
     assert why_no_gpu(found) == "the module is not loaded"
+
+
+def test_a_note_explains_nothing() -> None:
+    note = msgspec.structs.replace(finding("power_limit_raised", Verdict.PROBLEM, "raised"), severity=Severity.NOTE)
+    assert why_no_gpu(report(note)) != "raised"
 
 
 def test_without_a_cause_torch_speaks_for_itself() -> None:

@@ -35,11 +35,11 @@ def _judged(reasons: Sequence[ClockEventReason], gpu: Gpu) -> tuple[Severity, st
     if "hw_power_brake_slowdown" in active:
         return Severity.SERIOUS, say("The power brake is on at this moment: the machine's power supply asks for less.")
     if "hw_thermal_slowdown" in active:
-        return Severity.SERIOUS, say("Heat has cut the clocks at least by half at this moment.")
+        return Severity.SERIOUS, say("Heat has cut the clocks by half or more at this moment.")
     if "sw_thermal_slowdown" in active:
         return Severity.WARNING, say("The driver lowers the clocks because of heat at this moment.")
     if "hw_slowdown" in active and "gpu_idle" not in active:
-        return Severity.WARNING, say("The hardware slows the clocks at this moment; it may also be a passing change.")
+        return Severity.WARNING, say("The hardware slows the clocks at this moment; this may pass.")
     if "sw_power_cap" in active and _capped_early(gpu):
         return Severity.WARNING, say("The power cap is active far below the card's own limit: something else caps it.")
     rare = [reason.meaning for reason in reasons if reason.verdict is ClockEventVerdict.WATCH]

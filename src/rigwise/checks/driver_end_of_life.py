@@ -32,7 +32,7 @@ def _missing(rig: Rig, name: str, status: Status) -> Reading[str]:
 
 
 def _because(branch: DriverBranch, version: str) -> str:
-    ended = say("Support of branch R{branch} ended by {until}.", branch=branch.branch, until=branch.supported_until)
+    ended = say("Support for branch R{branch} ended by {until}.", branch=branch.branch, until=branch.supported_until)
     too_new = [
         floor.cuda_major
         for floor in driver_floors().values()

@@ -22,7 +22,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     lines = log_lines(rig.kernel_log, r"NVRM: API mismatch")[-1:]
     loaded = rig.kernel_driver_version
     because = (
-        say("The loaded kernel module is {version}; the library was replaced since.", version=loaded.value)
+        say("Kernel module {version} is still loaded; the library has been replaced since.", version=loaded.value)
         if loaded.present
         else say("The library was replaced while another version of the kernel module stayed loaded.")
     )

@@ -23,12 +23,15 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
         return
     lines = log_lines(rig.kernel_log, START_FAILURE)[-3:]
     if "nvidia" not in rig.host.loaded_modules.value_or(()):
-        because = say("The driver's library is installed, but its kernel module is not loaded for this kernel.")
+        because = say("The driver's library is installed, but its kernel module is not loaded.")
         yield Problem(because, (rig.num_gpus, rig.host.kernel, *lines))
     elif rig.device_nodes.status is Status.NOT_FOUND:
         because = say("The kernel module is loaded, but its device files are missing.")
-        steps = (say("sudo nvidia-modprobe -c 0 -u"),)
-        yield Problem(because, (rig.num_gpus, rig.device_nodes, *lines), next_steps=steps)
+        steps = ("sudo nvidia-modprobe -c 0 -u",)
+        action = say("Make the device files.")
+        yield Problem(because, (rig.num_gpus, rig.device_nodes, *lines), next_steps=steps, action=action)
     else:
         because = say("The kernel module is loaded, but it could not start a GPU.")
-        yield Problem(because, (rig.num_gpus, *lines), next_steps=(say("sudo dmesg | grep NVRM"),))
+        steps = ("sudo dmesg | grep NVRM",)
+        action = say("Read what the driver wrote to the kernel log.")
+        yield Problem(because, (rig.num_gpus, *lines), next_steps=steps, action=action)

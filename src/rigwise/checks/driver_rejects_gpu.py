@@ -23,5 +23,5 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     rig.kernel_log.need()
     lines = log_lines(rig.kernel_log, REFUSAL)
     if lines:
-        because = say("The loaded driver does not run this card: it is too new, too old, or of the other module kind.")
+        because = say("This card needs another driver: a newer or older branch, or the other kind of module.")
         yield Problem(because, lines[-3:])

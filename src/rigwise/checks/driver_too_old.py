@@ -29,7 +29,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
         needed = floor.floor_windows if rig.host.wsl.value else floor.floor_linux
         if version_numbers(rig.driver_version.need()) < version_numbers(needed):
             facts = framework_facts(rig.interpreter, framework, "cuda_build", "error")
-            yield Problem(_because(framework, needed), (rig.driver_version, facts), next_steps=_steps(rig, needed))
+            yield Problem(_because(framework, needed), (rig.driver_version, facts), action=_action(rig, needed))
 
 
 def _floor(framework: Framework) -> DriverFloor | None:
@@ -47,9 +47,13 @@ def _because(framework: Framework, needed: str) -> str:
     )
 
 
-def _steps(rig: Rig, needed: str) -> tuple[str, ...]:
+def _action(rig: Rig, needed: str) -> str:
     names = [gpu.name.value or "" for gpu in rig.gpus]
-    install = say("install driver {needed} or newer, then restart", needed=needed)
     if any(word in name for name in names for word in CONSUMER_NAMES):
-        return (install,)
-    return install, say("or, on a data-centre GPU, install NVIDIA's cuda-compat package")
+        return say(
+            "Install driver {needed} or newer and restart, or a framework built for an older CUDA.", needed=needed
+        )
+    return say(
+        "Install driver {needed} or newer and restart, or, on a data-centre GPU, NVIDIA's cuda-compat package.",
+        needed=needed,
+    )

@@ -18,5 +18,9 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     rig.need_gpus()
     for framework in rig.interpreter.need().frameworks:
         if framework.error and framework.cuda_available is None:
-            because = say("{name} {version} fails by itself.", name=framework.name, version=framework.version)
+            because = say(
+                "{name} {version} fails before it can be asked about a GPU.",
+                name=framework.name,
+                version=framework.version,
+            )
             yield Problem(because, (framework_facts(rig.interpreter, framework, "error"),))

@@ -12,6 +12,9 @@ from rigwise.records.finding import Problem, Severity
 from rigwise.records.rig import Rig
 from rigwise.speech import say
 
+INSTALL = {"jax": ('pip install -U "jax[cuda12]"',), "tensorflow": ('pip install "tensorflow[and-cuda]"',)}
+"""The builds with CUDA of what is not PyTorch, as their own pages on installation name them."""
+
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
     """One problem for each CPU-only framework; a note when another one in the same Python has CUDA."""
@@ -22,4 +25,5 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
         if framework.cpu_only:
             because = say("{name} {version} cannot use any GPU.", name=framework.name, version=framework.version)
             facts = framework_facts(rig.interpreter, framework, "cuda_build", "cpu_only")
-            yield Problem(because, (facts, rig.num_gpus), severity=Severity.NOTE if another_has_cuda else None)
+            severity = Severity.NOTE if another_has_cuda else None
+            yield Problem(because, (facts, rig.num_gpus), INSTALL.get(framework.name, ()), severity)

@@ -26,7 +26,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     for framework in interpreter.frameworks:
         if framework.cuda_available and framework.device_count is not None and framework.device_count < expected:
             because = say(
-                "{name} counts {count} GPUs; {expected} should be visible to it.",
+                "{name} counts {count} of {expected} visible GPUs.",
                 name=framework.name,
                 count=framework.device_count,
                 expected=expected,

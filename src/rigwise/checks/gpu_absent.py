@@ -18,5 +18,5 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     if rig.lists_gpus() or rig.host.wsl.value:
         return
     if not rig.pci_gpus.need():
-        because = say("This machine has no NVIDIA GPU that its firmware and kernel can see; training runs on the CPU.")
+        because = say("The firmware and the kernel see no NVIDIA GPU; only the CPU can train.")
         yield Problem(because, (rig.pci_gpus,))

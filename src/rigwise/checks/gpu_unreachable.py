@@ -22,20 +22,25 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
 
 
 def _problem(gpu: Gpu) -> Problem:
+    action = ""
+    steps: tuple[str, ...] = ()
     match gpu.reachable.return_code:
         case 8:
             because = say("Its power cables are not attached properly.")
-            steps: tuple[str, ...] = (say("power the machine off and seat both power plugs of the card"),)
+            action = say("Power the machine off and seat both power plugs of the card.")
+            steps = ("rigwise check --only gpu_unreachable",)
         case 14:
             because = say("The card's own configuration memory (infoROM) is corrupted; this is a hardware defect.")
-            steps = (say("ask the seller for a replacement"),)
+            action = say("Ask the seller for a replacement, with a report of the driver.")
+            steps = ("sudo nvidia-bug-report.sh",)
         case 16:
             because = say("The GPU met an error that only a reset clears.")
-            steps = (say("sudo nvidia-smi --gpu-reset -i {index}", index=gpu.index), say("or restart the machine"))
+            action = say("Reset the GPU, or restart the machine.")
+            steps = (f"sudo nvidia-smi --gpu-reset -i {gpu.index}",)
         case 4 | 17:
             because = say("This user, or this container, may not open it.")
-            steps = (say("ls -l /dev/nvidia{index}", index=gpu.index),)
+            action = say("Give this user, or this container, the device file.")
+            steps = (f"ls -l /dev/nvidia{gpu.index}",)
         case _:
             because = say("The driver could not start it; the kernel log usually says why.")
-            steps = (say("sudo dmesg | grep NVRM"),)
-    return Problem(because, (gpu.reachable,), next_steps=steps, target=gpu.label)
+    return Problem(because, (gpu.reachable,), next_steps=steps, target=gpu.label, action=action)

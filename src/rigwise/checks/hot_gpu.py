@@ -22,6 +22,6 @@ def check_gpu(gpu: Gpu, rig: Rig) -> Iterator[Problem]:
     now, slowdown = gpu.temperature_celsius.need(), gpu.temperature_slowdown_celsius.need()
     if now < slowdown - MARGIN_CELSIUS:
         return
-    because = say("The core has {now} C; the hardware slows it at {slowdown} C.", now=now, slowdown=slowdown)
+    because = say("The core is at {now} °C; the hardware slows it at {slowdown} °C.", now=now, slowdown=slowdown)
     readings = (gpu.temperature_celsius, gpu.temperature_slowdown_celsius, gpu.power_draw_watts)
     yield Problem(because, readings, severity=Severity.WARNING if now < slowdown else None)

@@ -24,5 +24,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     if any(reading.quote.source.startswith(DRIVER_SOURCES) for reading in rig.hung):
         yield Problem(say("The driver did not answer in time; asked: {names}.", names=names), rig.hung)
     else:
-        because = say("The driver answers, but this did not in time: {names}.", names=names)
-        yield Problem(because, rig.hung, severity=Severity.WARNING)
+        because = say("This did not answer in time, and it was not the driver: {names}.", names=names)
+        action = say("Start it by hand, to see what it waits for.")
+        steps = ("rigwise check --only probe_hung",)
+        yield Problem(because, rig.hung, next_steps=steps, severity=Severity.WARNING, action=action)

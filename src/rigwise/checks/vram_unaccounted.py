@@ -34,7 +34,7 @@ def check_gpu(gpu: Gpu, rig: Rig) -> Iterator[Problem]:
     if hidden < max(DRIVER_BYTES, NOTABLE_RATIO * total):
         return
     because = say(
-        "{used} is in use, the processes hold {known}: nobody is named for {hidden}.",
+        "{used} is in use, of which processes hold {known}: none accounts for the other {hidden}.",
         used=memory(used),
         known=memory(known),
         hidden=memory(hidden),

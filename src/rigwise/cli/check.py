@@ -35,7 +35,7 @@ def check(
     if json:
         typer.echo(check_json(report))
     else:
-        on_paper().print(check_text(report, rig_lines(rig)[0], show_all=show_all))
+        on_paper().print(check_text(report, rig_lines(rig)[0], show_all=show_all), crop=False)
     return exit_code(report)
 
 

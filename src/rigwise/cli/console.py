@@ -42,7 +42,7 @@ def show_error(error: RigwiseError) -> None:
     ):
         for line_number, line in enumerate(sentence.splitlines()):
             head = label if line_number == 0 else ""
-            screen.print(Text.assemble((f"{head:<7}", style), line))
+            screen.print(Text.assemble((f"{head:<6} ", style), line))
 
 
 class ScreenProgress:
@@ -68,7 +68,8 @@ class ScreenProgress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._bars.stop()
+        if self._console.is_terminal:  # elsewhere, stopping prints an empty line
+            self._bars.stop()
 
     def begin(self, label: str, total: int | None) -> None:
         """Show that a job of `total` parts began."""

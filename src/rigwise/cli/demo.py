@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigwise.cli.console import ScreenProgress
-from rigwise.cli.extras import need_extra
+from rigwise.cli.extras import TRAINING, need_extra
 from rigwise.cli.options import AsJson
 from rigwise.cli.train import run_and_show
 from rigwise.errors import ExitCode
@@ -35,7 +35,7 @@ def demo(
     json: AsJson = False,
 ) -> ExitCode:
     """Draw the pictures unless they are there, then train on them."""
-    need_extra("train", "torch")
+    need_extra("train", TRAINING)
     from rigwise.train.embedded import EmbeddedSet
     from rigwise.train.preparation import Request
     from rigwise.train.recipe_sections import Recipe

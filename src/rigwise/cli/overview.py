@@ -18,5 +18,5 @@ def overview() -> ExitCode:
         progress.begin(say("reading the machine"), None)
         rig = read_rig(LiveSource())
     report = judge(rig)
-    on_paper().print(overview_text(report, rig_lines(rig)))
+    on_paper().print(overview_text(report, rig_lines(rig)), crop=False)
     return exit_code(report)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rigwise.cli.extras import need_extra
+from rigwise.cli.extras import PAGE, need_extra
 from rigwise.cli.options import AsJson
 from rigwise.cli.train import show_run
 from rigwise.errors import ExitCode
@@ -17,6 +17,6 @@ def report(
     json: AsJson = False,
 ) -> ExitCode:
     """Read the run's records, write report.html, print the comparison."""
-    need_extra("train", "plotly")
+    need_extra("train", PAGE)
     show_run(run_folder, json=json)
     return ExitCode.GO

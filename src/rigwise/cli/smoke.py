@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigwise.cli.console import ScreenProgress, on_paper
-from rigwise.cli.extras import need_extra
+from rigwise.cli.extras import TRAINING, need_extra
 from rigwise.cli.options import AsJson
 from rigwise.errors import ExitCode
 from rigwise.speech import say
@@ -23,7 +23,7 @@ def smoke(
     json: AsJson = False,
 ) -> ExitCode:
     """Prove one batch, link by link."""
-    need_extra("train", "torch")
+    need_extra("train", TRAINING)
     from rigwise.report.json_text import smoke_json
     from rigwise.report.smoke_text import smoke_text
 
@@ -33,7 +33,7 @@ def smoke(
     if json:
         typer.echo(smoke_json(report))
     else:
-        on_paper().print(smoke_text(report))
+        on_paper().print(smoke_text(report), crop=False)
     return ExitCode.GO if report.first_broken is None else ExitCode.PROBLEM
 
 

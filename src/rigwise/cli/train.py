@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigwise.cli.console import ScreenProgress, on_paper, on_screen
-from rigwise.cli.extras import need_extra
+from rigwise.cli.extras import TRAINING, need_extra
 from rigwise.cli.options import AsJson
 from rigwise.cli.pages import make_page
 from rigwise.errors import BadInput, ExitCode
@@ -29,7 +29,7 @@ def train(
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
-    need_extra("train", "torch")
+    need_extra("train", TRAINING)
     request = _request(folder, recipe, out, model, earlier)
     return run_and_show(request, json=json)
 
@@ -63,7 +63,7 @@ def show_run(run_folder: Path, *, json: bool) -> ExitCode:
     if json:
         typer.echo(train_json(run))
     else:
-        on_paper().print(run_text(run, page=str(run_folder / "report.html")))
+        on_paper().print(run_text(run, page=str(run_folder / "report.html")), crop=False)
     return ExitCode.PROBLEM if run.repeat_equal is False or run.recommendation is None else ExitCode.GO
 
 

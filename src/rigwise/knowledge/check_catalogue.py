@@ -8,6 +8,7 @@ from importlib import resources
 import msgspec
 
 from rigwise.records.finding import Severity
+from rigwise.speech import say
 
 
 class CheckRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,7 +35,7 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @cache
 def check_catalogue() -> dict[str, CheckRow]:
-    """Every check by id, most trusted first.
+    """Every check by id, most trusted first, its title and action in the user's language.
 
     Raises:
         ValueError: the catalogue itself is wrong.
@@ -47,4 +48,9 @@ def check_catalogue() -> dict[str, CheckRow]:
         if strangers:
             raise ValueError(f"checks.toml: {check} follows or needs {', '.join(sorted(strangers))}, not above it")
         above.add(check)
-    return catalogue
+    return {check: _in_words(row) for check, row in catalogue.items()}
+
+
+def _in_words(row: CheckRow) -> CheckRow:
+    """The row in the user's language; its commands stay as they are."""
+    return msgspec.structs.replace(row, title=say(row.title), action=say(row.action))

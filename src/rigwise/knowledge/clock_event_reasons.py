@@ -10,6 +10,8 @@ from importlib import resources
 
 import msgspec
 
+from rigwise.speech import say
+
 
 class ClockEventVerdict(StrEnum):
     """How much a reason matters while the GPU is at work."""
@@ -34,10 +36,9 @@ class ClockEventReason(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def clock_event_reasons() -> tuple[ClockEventReason, ...]:
-    """Every known reason, lowest bit first."""
+    """Every known reason, lowest bit first, its meaning in the user's language."""
     text = resources.files("rigwise.knowledge").joinpath("clock_event_reasons.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(text.splitlines())
-    return tuple(msgspec.convert(row | {"bit": int(row["bit"], 16)}, ClockEventReason) for row in rows)
+    return tuple(_reason(row) for row in csv.DictReader(text.splitlines()))
 
 
 def reasons_in(mask: int) -> tuple[ClockEventReason, ...]:
@@ -53,12 +54,16 @@ def reasons_in(mask: int) -> tuple[ClockEventReason, ...]:
     return tuple(known.get(bit) or _unknown(bit) for bit in bits)
 
 
+def _reason(row: dict[str, str]) -> ClockEventReason:
+    return msgspec.convert(row | {"bit": int(row["bit"], 16), "meaning": say(row["meaning"])}, ClockEventReason)
+
+
 def _unknown(bit: int) -> ClockEventReason:
     return ClockEventReason(
         bit=bit,
         name=f"unknown_{bit:#x}",
         nvml_name="",
         verdict=ClockEventVerdict.WATCH,
-        meaning="A reason that this version of rigwise does not know.",
+        meaning=say("A reason that this version of rigwise does not know."),
         source="",
     )

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from rigwise.knowledge.nvml_calls import Pace, nvml_calls
+from rigwise.speech import say
 
 MetricUnit = Literal["ratio", "bytes", "bytes_per_second", "watts", "celsius", "mhz", "bits", "cores", "seconds"]
 TargetKind = Literal["gpu", "cpu", "host", "process"]
@@ -35,13 +36,13 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def load_metrics() -> dict[str, Metric]:
-    """Every metric by name, in the order of the table.
+    """Every metric by name, in the order of the table, its label and description in the user's language.
 
     Raises:
         ValueError: the table itself is wrong.
     """
     text = resources.files("rigwise.knowledge").joinpath("metrics.csv").read_text(encoding="utf-8")
-    metrics = [msgspec.convert(row, Metric, strict=False) for row in csv.DictReader(text.splitlines())]
+    metrics = [_metric(row) for row in csv.DictReader(text.splitlines())]
     by_name = {metric.name: metric for metric in metrics}
     if len(by_name) != len(metrics):
         raise ValueError("metrics.csv names a metric twice")
@@ -49,3 +50,8 @@ def load_metrics() -> dict[str, Metric]:
         if metric.target == "gpu" and metric.field not in (nvml_calls()[metric.call].names or ("",)):
             raise ValueError(f"metrics.csv: {metric.call} has no field {metric.field!r} for {metric.name}")
     return by_name
+
+
+def _metric(row: dict[str, str]) -> Metric:
+    in_words = {"label": say(row["label"]), "description": say(row["description"])}
+    return msgspec.convert(row | in_words, Metric, strict=False)

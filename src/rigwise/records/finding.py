@@ -49,6 +49,8 @@ class Problem(msgspec.Struct, frozen=True):
     """Replaces the catalogue's severity where the readings say how bad it is."""
     target: str = ""
     """The GPU it is about, where a check of the whole rig found it; "" for the rig itself."""
+    action: str = ""
+    """Replaces the catalogue's action where the readings say more exactly what to do."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,10 +64,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     because: str
     evidence: tuple[Quote, ...]
     next_steps: tuple[str, ...]
+    """What to do in words, each sentence with a full stop at its end, then commands to copy."""
     absence: Status | None = None
     """For `unknown`: why the value was missing."""
     symptom_of: str | None = None
     """The check id of the first cause this follows from, be it a problem or that it could not be told."""
+
+    @property
+    def short_target(self) -> str:
+        """The target without what it says in brackets: `GPU 1`."""
+        return self.target.partition(" (")[0]
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

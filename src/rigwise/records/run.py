@@ -127,6 +127,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
 
     trial: str | None
     because: str
+    """What it reached, then how it compares, one sentence a line."""
     next_step: str
 
 

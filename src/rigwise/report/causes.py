@@ -1,5 +1,7 @@
 """Findings arranged for reading: each cause with its symptoms folded under it, the rest counted."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from rigwise.records.evidence import Status
@@ -12,6 +14,17 @@ class Cause(msgspec.Struct, frozen=True):
 
     finding: Finding
     symptoms: tuple[Finding, ...]
+    """Further problems, and checks that have no answer because of it."""
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The symptoms that are faults themselves."""
+        return tuple(symptom for symptom in self.symptoms if symptom.verdict is Verdict.PROBLEM)
+
+    @property
+    def unanswered(self) -> tuple[Finding, ...]:
+        """The checks that this cause keeps from telling anything."""
+        return tuple(symptom for symptom in self.symptoms if symptom.verdict is Verdict.UNKNOWN)
 
 
 class Arranged(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +52,24 @@ def arrange(report: CheckReport) -> Arranged:
         unknown=tuple(shown[Verdict.UNKNOWN]),
         ok=tuple(shown[Verdict.OK]),
     )
+
+
+def sentences(steps: Sequence[str]) -> tuple[str, ...]:
+    """The steps in words; each ends with a full stop.
+
+    >>> sentences(("Restart the machine.", "sudo reboot"))
+    ('Restart the machine.',)
+    """
+    return tuple(step for step in steps if step.endswith("."))
+
+
+def commands(steps: Sequence[str]) -> tuple[str, ...]:
+    """The steps that can be copied into a shell.
+
+    >>> commands(("Restart the machine.", "sudo reboot"))
+    ('sudo reboot',)
+    """
+    return tuple(step for step in steps if not step.endswith("."))
 
 
 def action_word(action: Action) -> str:

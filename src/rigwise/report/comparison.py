@@ -50,6 +50,14 @@ def compare(run: RunRecord) -> Comparison:
     )
 
 
+def why_no_gpu(run: RunRecord) -> str:
+    """Why no training ran on a GPU, in words; "" when some did, or when that is not known yet."""
+    elsewhere = [trial for trial in run.trials if trial.device != "cpu"]
+    if any(trial.not_run is None and trial.steps > 1 for trial in elsewhere):
+        return ""
+    return next((trial.not_run for trial in elsewhere if trial.not_run), "")
+
+
 def accuracy(correct: int, total: int) -> str:
     """A proportion with its 95 % interval, in percent.
 

@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 from rigwise.knowledge.metrics import load_metrics
 from rigwise.records.finding import Action
 from rigwise.records.run import Confusion, PictureSummary, RunRecord
-from rigwise.report.causes import absence_words, action_word, arrange
+from rigwise.report.causes import absence_words, action_word, arrange, commands
 from rigwise.report.charts import accuracy_chart, loss_chart, step_time_chart
 from rigwise.report.comparison import Column, accuracy, compare, number
 from rigwise.report.figures import Chart, trial_accents
@@ -79,7 +79,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
 
 def _next_step(run: RunRecord) -> str:
     """The one next command: the check's when it says stop, else the recommendation's, else a repeat."""
-    checked = run.check.decision.next_steps[:1] if run.check else ()
+    checked = commands(run.check.decision.next_steps)[:1] if run.check else ()
     stopped = run.check is not None and run.check.decision.action is Action.STOP
     recommended = (run.recommendation.next_step,) if run.recommendation else ()
     candidates = (*checked, *recommended) if stopped else (*recommended, *checked)

@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
+from rigwise.records.evidence import Status
 from rigwise.records.reading import Reading
 from rigwise.records.rig import Framework, Gpu, Host, Interpreter, Rig
 from rigwise.report.causes import absence_words
-from rigwise.report.comparison import number
 from rigwise.speech import say
-from rigwise.units import GIB, memory
+from rigwise.units import memory
 
-MAX_GPUS_IN_FULL = 2
-"""More GPUs than this are grouped by name, or the line would not fit a terminal."""
+NOT_KNOWN = frozenset({Status.NOT_RECORDED, Status.TIMED_OUT, Status.UNREADABLE})
+"""Absences that leave open whether there is a GPU."""
 
 
 def rig_lines(rig: Rig) -> tuple[str, ...]:
@@ -19,33 +19,36 @@ def rig_lines(rig: Rig) -> tuple[str, ...]:
     return _gpus_line(rig), _driver_line(rig), _host_line(rig.host), _python_line(rig.interpreter)
 
 
-def _why(reading: Reading[Any]) -> str:
-    """Why a reading is absent: the source's own words where it gave some."""
-    said = reading.quote.text.splitlines()
-    return f"{said[0]}" if said else absence_words(reading.status)
-
-
 def _gpus_line(rig: Rig) -> str:
-    if not rig.gpus:
-        return say("no NVIDIA GPU: {why}", why=_why_no_gpu(rig))
-    if len(rig.gpus) <= MAX_GPUS_IN_FULL:
-        return "; ".join(_gpu(gpu) for gpu in rig.gpus)
-    return "; ".join(_gpu_group(group) for group in _by_name(rig.gpus))
+    if rig.gpus:
+        return "; ".join(_gpu_group(group) for group in _by_name(rig.gpus))
+    if rig.num_gpus.status in NOT_KNOWN:
+        return say("GPUs: {why}", why=absence_words(rig.num_gpus.status))
+    if rig.pci_gpus.value:
+        return say("no usable NVIDIA GPU: {why}", why=_why_no_gpu(rig))
+    return say("no NVIDIA GPU: {why}", why=_why_no_gpu(rig))
 
 
 def _why_no_gpu(rig: Rig) -> str:
-    if not rig.nvml.present:
-        return _why(rig.nvml)
-    if not rig.num_gpus.present:
-        return _why(rig.num_gpus)
-    return say("the driver lists {count}", count=rig.num_gpus.value)
+    if rig.num_gpus.present:
+        return say("the driver lists none")
+    if rig.pci_gpus.value == () and not rig.host.wsl.value:
+        return say("none on the PCI bus")
+    return say("driver {state}", state=_driver_state(rig.num_gpus))
 
 
-def _gpu(gpu: Gpu) -> str:
-    name = gpu.name.value_or(say("name {why}", why=absence_words(gpu.name.status)))
-    if not gpu.reachable.present:
-        return say("GPU {index}: {why}", index=gpu.index, why=absence_words(gpu.reachable.status))
-    return f"GPU {gpu.index}: {name}, {_vram((gpu,))}, {_temperature((gpu,))}"
+def _driver_state(answer: Reading[Any]) -> str:
+    """What NVML's failure says of the driver, in words; the return codes are those of nvmlReturn_t (nvml.h)."""
+    words = {
+        4: say("closed to this user"),
+        9: say("not loaded"),
+        12: say("not installed"),
+        15: say("lost the GPU"),
+        17: say("blocked by the operating system"),
+        18: say("library and kernel module differ"),
+        999: say("failed with an unknown error"),
+    }
+    return words.get(answer.return_code or 0) or absence_words(answer.status)
 
 
 def _by_name(gpus: Iterable[Gpu]) -> list[tuple[Gpu, ...]]:
@@ -56,16 +59,21 @@ def _by_name(gpus: Iterable[Gpu]) -> list[tuple[Gpu, ...]]:
 
 
 def _gpu_group(group: tuple[Gpu, ...]) -> str:
+    """GPUs of one name: what they have in common, and the ones that do not answer."""
     reachable = tuple(gpu for gpu in group if gpu.reachable.present)
-    lost = [str(gpu.index) for gpu in group if not gpu.reachable.present]
     parts = []
     if reachable:
-        name = reachable[0].name.value_or(say("GPU without a name"))
-        parts.append(f"{len(reachable)} x {name}, {_vram(reachable)}, {_temperature(reachable)}")
-    if lost:
-        why = absence_words(next(gpu.reachable.status for gpu in group if not gpu.reachable.present))
-        parts.append(say("GPU {indexes}: {why}", indexes=", ".join(lost), why=why))
+        name = (reachable[0].name.value or say("GPU without a name")).removeprefix("NVIDIA ")
+        which = say("GPU {index}:", index=reachable[0].index) if len(reachable) == 1 else f"{len(reachable)} x"
+        parts.append(f"{which} {name}, {_vram(reachable)}, {_temperature(reachable)}")
+    parts += [_unreachable(gpu) for gpu in group if not gpu.reachable.present]
     return "; ".join(parts)
+
+
+def _unreachable(gpu: Gpu) -> str:
+    if gpu.reachable.status is Status.LOST:
+        return say("GPU {index}: lost", index=gpu.index)
+    return say("GPU {index}: {why}", index=gpu.index, why=absence_words(gpu.reachable.status))
 
 
 def _vram(gpus: tuple[Gpu, ...]) -> str:
@@ -73,10 +81,10 @@ def _vram(gpus: tuple[Gpu, ...]) -> str:
     used = [gpu.memory_used_bytes.value for gpu in gpus if gpu.memory_used_bytes.value is not None]
     if not totals:
         return say("VRAM {why}", why=absence_words(gpus[0].memory_total_bytes.status))
-    total = _span(totals, GIB) + " GiB"
+    total = _span(totals)
     if not used:
-        return say("{total}, used {why}", total=total, why=absence_words(gpus[0].memory_used_bytes.status))
-    return say("{total} ({used} GiB used)", total=total, used=_span(used, GIB))
+        return say("{total} VRAM, used {why}", total=total, why=absence_words(gpus[0].memory_used_bytes.status))
+    return say("{total} VRAM ({used} used)", total=total, used=_span(used))
 
 
 def _temperature(gpus: tuple[Gpu, ...]) -> str:
@@ -86,30 +94,36 @@ def _temperature(gpus: tuple[Gpu, ...]) -> str:
     return f"{min(known)} °C" if min(known) == max(known) else f"{min(known)} to {max(known)} °C"
 
 
-def _span(values: list[int], unit: int) -> str:
-    low, high = number(min(values) / unit), number(max(values) / unit)
+def _span(values: list[int]) -> str:
+    """Lowest to highest, in bytes with their unit."""
+    low, high = memory(min(values)), memory(max(values))
     return low if low == high else say("{low} to {high}", low=low, high=high)
 
 
 def _driver_line(rig: Rig) -> str:
-    if rig.driver_version.value is None:
-        return say("no NVIDIA driver: {why}", why=_why(rig.driver_version))
-    parts = [say("driver {version}", version=rig.driver_version.value)]
-    loaded = rig.kernel_driver_version.value
-    if loaded is not None and loaded != rig.driver_version.value:
-        parts.append(say("kernel module {version}", version=loaded))
-    cuda = rig.cuda_driver_version
-    if cuda.value is None:
-        parts.append(say("CUDA version {why}", why=absence_words(cuda.status)))
+    version, module = rig.driver_version.value, rig.kernel_driver_version.value
+    if version is None:
+        parts = [say("driver {state}", state=_driver_state(rig.driver_version))]
     else:
-        parts.append(say("CUDA up to {major}.{minor}", major=cuda.value[0], minor=cuda.value[1]))
+        parts = [say("driver {version}", version=version)]
+    if module is not None and module != version:
+        parts.append(say("kernel module {version}", version=module))
+    if version is not None:
+        parts.append(_cuda(rig.cuda_driver_version))
     return ", ".join(parts)
 
 
+def _cuda(version: Reading[tuple[int, int]]) -> str:
+    if version.value is None:
+        return say("CUDA version {why}", why=absence_words(version.status))
+    return say("CUDA up to {major}.{minor}", major=version.value[0], minor=version.value[1])
+
+
 def _host_line(host: Host) -> str:
-    parts = [host.os_name.value_or(say("OS {why}", why=absence_words(host.os_name.status)))]
+    system = host.os_name.value_or(say("OS {why}", why=absence_words(host.os_name.status)))
     if host.container.value not in (None, "none"):
-        parts.append(say("in a {container} container", container=host.container.value))
+        system = say("{system} in {container}", system=system, container=host.container.value)
+    parts = [system]
     if host.wsl.value:
         parts.append("WSL2")
     if host.num_cpus.value is None:
@@ -132,20 +146,27 @@ def _ram(host: Host) -> str:
 
 def _python_line(interpreter: Reading[Interpreter]) -> str:
     if interpreter.value is None:
-        return say("Python: {why}", why=_why(interpreter))
+        return say("Python {why}", why=absence_words(interpreter.status))
     frameworks = [_framework(framework) for framework in interpreter.value.frameworks]
     return ", ".join((f"Python {interpreter.value.version}", *(frameworks or [say("no AI framework")])))
 
 
 def _framework(framework: Framework) -> str:
     name = f"{framework.name} {framework.version}".rstrip()
-    if framework.error:
-        return say("{name} (error: {error})", name=name, error=framework.error)
     if framework.cpu_only:
         return say("{name} (CPU only)", name=name)
     if framework.cuda_available is False:
         return say("{name} (sees no GPU)", name=name)
+    if framework.error:
+        return _failing(name, framework)
     if framework.device_count is not None:
         sees = say("sees {count} GPU", count=framework.device_count)
         return f"{name} (CUDA {framework.cuda_build}, {sees})" if framework.cuda_build else f"{name} ({sees})"
     return f"{name} (CUDA {framework.cuda_build})" if framework.cuda_build else name
+
+
+def _failing(name: str, framework: Framework) -> str:
+    """Its own words are evidence, and `rigwise check` quotes them."""
+    if framework.cuda_available:
+        return say("{name} (fails on the GPU)", name=name)
+    return say("{name} (cannot be imported)", name=name)

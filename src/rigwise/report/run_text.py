@@ -1,43 +1,54 @@
 """A whole run for the terminal: what it was, the trials side by side, what to take, what to know, what comes next."""
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from rigwise.records.run import PictureSummary, RunRecord
-from rigwise.report.text import comparison_table, printable
+from rigwise.report.comparison import why_no_gpu
+from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
 from rigwise.speech import say
 
 
 def run_text(run: RunRecord, page: str) -> RenderableType:
     """The comparison `rigwise train` prints; `page` is the path of the HTML report."""
-    lines = Table.grid(padding=(0, 2))
-    lines.add_column(min_width=14)
-    lines.add_column(ratio=1, overflow="fold")
+    lines = labelled_lines()
     for label, sentence, style in _lines(run, page):
         lines.add_row(Text(f"  {label}", style="dim"), Text(printable(sentence), style=style))
-    return Group(Text(_headline(run), style="bold"), Text(), comparison_table(run), Text(), lines)
+    command = _next_command(run)
+    last = (Text(), next_line(command)) if command else ()
+    return Group(*_opening(run), Text(), comparison_table(run), Text(), lines, *last)
 
 
-def _headline(run: RunRecord) -> str:
-    parts = [_pictures(run.pictures)] if run.pictures else []
-    parts.append(say("{model} ({weights})", model=run.model, weights=run.weights))
-    parts += run.rig_lines[:1]
-    return printable(" · ".join(parts))
+def _opening(run: RunRecord) -> Iterator[RenderableType]:
+    """What a reader must know before the first number, then what was trained on what."""
+    no_gpu = why_no_gpu(run)
+    if not run.finished:
+        yield Text(say("The run was interrupted. This is what was measured before."), style="bold yellow")
+    if no_gpu:
+        yield Text(printable(say("No training ran on a GPU: {why}", why=no_gpu)), style="bold yellow")
+    subject = (_pictures(run.pictures) if run.pictures else "", run.model)
+    yield Text(printable(" · ".join(filter(None, subject))), style="bold")
+    on_what = (run.weights, *(() if no_gpu else run.rig_lines[:1]))
+    yield from (indented(line, style="dim") for line in filter(None, on_what))
 
 
 def _pictures(pictures: PictureSummary) -> str:
-    count = sum(sum(split.values()) for split in pictures.counts.values())
-    return say("{classes} classes · {count} pictures", classes=len(pictures.classes), count=f"{count:,}")
+    return say(
+        "{name} · {classes} classes · {count} pictures",
+        name=PurePath(pictures.root).name or pictures.root,
+        classes=len(pictures.classes),
+        count=f"{sum(sum(split.values()) for split in pictures.counts.values()):,}",
+    )
 
 
 def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
-    if not run.finished:
-        yield say("interrupted"), say("the run did not reach its end; this is what was measured"), "bold yellow"
+    """Label, sentence and style of each line under the table."""
     if run.recommendation:
-        yield say("take"), run.recommendation.because, "bold"
+        yield say("take"), run.recommendation.trial or say("none of them"), "bold"
+        yield from (("", sentence, "") for sentence in run.recommendation.because.splitlines())
     yield from ((say("before you trust"), note, "") for note in (run.pictures.notes if run.pictures else ()))
     if run.pictures and run.pictures.bad:
         first = run.pictures.bad[0]
@@ -47,6 +58,10 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
     if run.repeat_note:
         yield say("repeat"), run.repeat_note, "bold"
     yield say("report"), page, ""
-    yield say("again tomorrow"), run.repeat_command, ""
-    if run.recommendation:
-        yield say("next"), run.recommendation.next_step, "bold"
+    if run.repeat_command != _next_command(run):
+        yield say("again tomorrow"), run.repeat_command, ""
+
+
+def _next_command(run: RunRecord) -> str:
+    """The recommendation's next command; a run that did not get that far can only be run again."""
+    return run.recommendation.next_step if run.recommendation else run.repeat_command

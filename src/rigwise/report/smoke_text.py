@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rigwise.records.smoke import Link, SmokeReport
-from rigwise.report.text import printable
+from rigwise.report.text import next_line, printable
 from rigwise.speech import say
 
 
@@ -19,7 +19,7 @@ def smoke_text(report: SmokeReport) -> RenderableType:
     links = Table.grid(padding=(0, 2))
     for link in report.links:
         links.add_row(_mark(link), Text(link.name), Text(printable(link.text)))
-    return Group(verdict, Text(), links, Text(), Text(f"  {say('next')}  {report.next_step}"))
+    return Group(verdict, Text(), links, Text(), next_line(report.next_step))
 
 
 def _mark(link: Link) -> Text:

@@ -1,19 +1,19 @@
-"""What the terminal shows of a run and a rig, as Rich renderables. Colour repeats words, it never replaces them."""
+"""What the terminal's pages share, and the trials side by side. Colour repeats words, it never replaces them."""
 
 import unicodedata
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from rigwise.records.run import RunRecord
 from rigwise.report.comparison import Column, Comparison, compare
-from rigwise.report.rig_text import rig_lines
 from rigwise.speech import say
 
-__all__ = ["ComparisonTable", "comparison_table", "printable", "rig_lines"]
-
+LABEL_WIDTH = 14
+"""Columns of the labels on the left, with two of indent."""
 SPEED_COLUMNS = 4
 """Batch, step mean, p95 and img/s lead; on a narrow screen the accuracy follows them, the rest goes below."""
 
@@ -33,13 +33,31 @@ def printable(text: str) -> str:
     )
 
 
+def indented(text: str, style: str = "") -> RenderableType:
+    """A line two columns in, also where it is broken."""
+    return Padding(Text(printable(text), style=style), (0, 0, 0, 2))
+
+
+def labelled_lines() -> Table:
+    """An empty grid of labels and what belongs to them."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(min_width=LABEL_WIDTH)
+    grid.add_column(ratio=1, overflow="fold")
+    return grid
+
+
+def next_line(command: str) -> Text:
+    """The one next command on a line of its own, never broken, so that it can be copied."""
+    return Text.assemble("  ", (say("next"), "bold"), "  ", printable(command), no_wrap=True, overflow="ignore")
+
+
 def comparison_table(run: RunRecord) -> "ComparisonTable":
     """The trials side by side; several tables below each other where the screen is too narrow for one."""
     return ComparisonTable(compare(run))
 
 
 class ComparisonTable:
-    """Draws a comparison as wide as the screen allows."""
+    """Draws a comparison as wide as the screen allows; `>` marks the trial to take."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -81,20 +99,20 @@ class ComparisonTable:
         for index, row in enumerate(self.comparison.rows):
             if row.not_run is None:
                 cells = [Text(column.cells[index] or "-") for column in columns]
-                table.add_row(Text(f"  {printable(row.trial)}"), *cells, style="bold" if row.recommended else "")
+                mark = "> " if row.recommended else "  "
+                table.add_row(Text(mark + printable(row.trial)), *cells, style="bold" if row.recommended else "")
         return table
 
     def _remarks(self) -> RenderResult:
-        """What does not fit a column: why a trial did not run, its note, which one to take."""
+        """What does not fit a column: notes, and why a trial did not run, once for all that share the reason."""
+        not_run: dict[str, list[str]] = {}
         for row in self.comparison.rows:
-            if row.not_run:
-                why = say("not run: {why}", why=row.not_run)
-                yield Text(f"  {printable(row.trial)}  {printable(why)}", style="yellow")
+            if row.not_run is not None:
+                not_run.setdefault(row.not_run, []).append(row.trial)
             elif row.note:
-                yield Text(f"  {printable(row.trial)}  {printable(row.note)}", style="dim")
+                yield indented(f"{row.trial}: {row.note}", style="dim")
+        for why, trials in not_run.items():
+            yield indented(say("{trials}: not run: {why}", trials=", ".join(trials), why=why), style="yellow")
         if self.comparison.not_measured:
             heads = ", ".join(self.comparison.not_measured)
-            yield Text("  " + say("not measured in any trial: {columns}", columns=heads), style="dim")
-        for row in self.comparison.rows:
-            if row.recommended:
-                yield Text("  " + say("take this: {trial}", trial=printable(row.trial)), style="bold green")
+            yield indented(say("not measured in any trial: {columns}", columns=heads), style="dim")

@@ -11,45 +11,53 @@ NOISE_RATIO = 0.05
 """Speeds closer than this are taken as equal: step times on a shared machine vary by a few percent."""
 
 
-def recommend(trials: Sequence[TrialResult], no_gpu: str) -> Recommendation:
-    """Which trial to take.
+def recommend(trials: Sequence[TrialResult], no_gpu: str, repeat_command: str) -> Recommendation:
+    """Which trial to take, and the one next command.
 
     The rule: the fastest trial whose accuracy is not clearly below the best one's (the upper end of its 95 % interval
     reaches the best accuracy measured). Where speeds are within 5 %, the earlier trial: it changes less.
+
+    Args:
+        trials: all rows of the comparison.
+        no_gpu: why no GPU was used, in words; "" when one was.
+        repeat_command: what repeats this run; the next command of a run on a GPU.
     """
     full = [trial for trial in trials if trial.images_per_second and trial.val_total]
     if not full:
-        return Recommendation(trial=None, because=say("no trial ran to the end"), next_step=say("rigwise check"))
+        return Recommendation(trial=None, because=say("No trial ran to the end."), next_step="rigwise check")
     best_accuracy = max(_accuracy(trial) for trial in full)
     as_good = [trial for trial in full if _upper(trial) >= best_accuracy]
     chosen = as_good[0]
     for trial in as_good[1:]:
         if _speed(trial) > _speed(chosen) * (1 + NOISE_RATIO):
             chosen = trial
-    next_step = say("rigwise check") if no_gpu else say("rigwise train DATA --recipe RECIPE")
-    return Recommendation(trial=chosen.name, because=_because(chosen, full, no_gpu), next_step=next_step)
-
-
-def _because(chosen: TrialResult, full: Sequence[TrialResult], no_gpu: str) -> str:
-    sentences = [
-        say(
-            "{name}: {speed} images/s, accuracy {accuracy} on {total} validation pictures",
-            name=chosen.name,
-            speed=significant(_speed(chosen)),
-            accuracy=percent(_accuracy(chosen)),
-            total=chosen.val_total,
-        )
-    ]
-    for other in full:
-        if other is not chosen:
-            ratio = significant(_speed(chosen) / _speed(other))
-            accuracy = percent(_accuracy(other))
-            sentences.append(
-                say("{ratio} x the speed of {other} ({accuracy})", ratio=ratio, other=other.name, accuracy=accuracy)
-            )
+    lines = [_measured(chosen), *(_against(chosen, trial, trial in as_good) for trial in full if trial is not chosen)]
     if no_gpu:
-        sentences.append(say("measured on the CPU only, so it says nothing about a GPU: {why}", why=no_gpu))
-    return "; ".join(sentences)
+        lines.append(say("Measured on the CPU: this says nothing about a GPU."))
+    next_step = "rigwise check" if no_gpu else repeat_command
+    return Recommendation(trial=chosen.name, because="\n".join(lines), next_step=next_step)
+
+
+def _measured(chosen: TrialResult) -> str:
+    return say(
+        "{speed} images/s and {accuracy} accuracy on {total} validation pictures.",
+        speed=significant(_speed(chosen)),
+        accuracy=percent(_accuracy(chosen)),
+        total=chosen.val_total,
+    )
+
+
+def _against(chosen: TrialResult, other: TrialResult, as_good: bool) -> str:
+    """How the chosen trial compares with another one that ran to the end."""
+    facts = {
+        "ratio": significant(_speed(chosen) / _speed(other)),
+        "other": other.name,
+        "speed": significant(_speed(other)),
+        "accuracy": percent(_accuracy(other)),
+    }
+    if as_good:
+        return say("{ratio} x the speed of {other} ({speed} images/s, {accuracy} accuracy).", **facts)
+    return say("{ratio} x the speed of {other} ({speed} images/s, {accuracy} accuracy, clearly lower).", **facts)
 
 
 def _accuracy(trial: TrialResult) -> float:

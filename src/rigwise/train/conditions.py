@@ -2,7 +2,7 @@
 
 import torch
 
-from rigwise.records.finding import CheckReport, Verdict
+from rigwise.records.finding import CheckReport, Severity, Verdict
 from rigwise.speech import say
 from rigwise.train.device import CpuDevice, Device, first_gpu
 from rigwise.train.recipe_sections import Recipe
@@ -15,10 +15,10 @@ def choose_device(report: CheckReport) -> tuple[Device, str]:
 
 
 def why_no_gpu(report: CheckReport) -> str:
-    """Why PyTorch has no GPU: the first cause that `check` found, else what PyTorch says."""
-    first_cause = next((f for f in report.findings if f.verdict is Verdict.PROBLEM and f.symptom_of is None), None)
-    if first_cause is not None:
-        return first_cause.because
+    """Why PyTorch has no GPU: the first cause that `check` found, else what PyTorch says. A note explains nothing."""
+    for finding in report.findings:
+        if finding.verdict is Verdict.PROBLEM and finding.severity is not Severity.NOTE and finding.symptom_of is None:
+            return finding.because
     build = torch.version.cuda or say("none, a CPU-only build")
     return say("PyTorch {version} (CUDA: {build}) sees no GPU", version=torch.__version__, build=build)
 

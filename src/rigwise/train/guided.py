@@ -3,6 +3,7 @@
 Writes into the run folder only. The page is made from the folder afterwards, by whoever called.
 """
 
+import shlex
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import date
@@ -93,7 +94,12 @@ def _note_request(writer: RunWriter, folder: RunFolder, recipe: Recipe, pictures
     writer.fact("recipe_toml", write_recipe(recipe))
     writer.fact("model", recipe.model.name)
     writer.fact("pictures", pictures.summary)
-    writer.fact("repeat_command", say("rigwise train --from {folder}", folder=folder.path))
+    writer.fact("repeat_command", _repeat_command(folder))
+
+
+def _repeat_command(folder: RunFolder) -> str:
+    """What repeats this run, ready for a shell."""
+    return f"rigwise train --from {shlex.quote(str(folder.path))}"
 
 
 def _note_rig(writer: RunWriter, folder: RunFolder, surroundings: Surroundings, progress: Progress) -> RigNote:
@@ -109,7 +115,7 @@ def _note_rig(writer: RunWriter, folder: RunFolder, surroundings: Surroundings, 
 
 def _conclude(lab: Lab, experiment: Experiment, folder: RunFolder) -> None:
     """E7: the recommendation, the review of the recommended model's predictions, and the model itself."""
-    recommendation = recommend(experiment.rows, lab.no_gpu)
+    recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(folder))
     lab.writer.fact("recommendation", recommendation)
     if recommendation.trial is None:
         return
