@@ -51,6 +51,14 @@ def test_the_last_line_is_the_next_command_alone() -> None:
     assert "Power the machine off and reseat the card." in shown(overview_text(stopping_check(), ("rig",)))
 
 
+def test_the_next_command_is_said_once_unless_it_is_one_of_several() -> None:
+    lines = lines_of(check_text(stopping_check(), "rig"))
+    assert [line.strip() for line in lines if "--only gpu_lost" in line] == ["next  rigwise check --only gpu_lost"]
+    two = finding("broken", Verdict.PROBLEM, next_steps=("Mend it.", "sudo mend", "sudo replace"))
+    listed = [line.strip() for line in lines_of(check_text(stopped_by(two), "rig")) if "sudo" in line]
+    assert listed == ["sudo mend", "sudo replace", "next  sudo mend"]
+
+
 def test_a_command_is_never_broken() -> None:
     command = "rigwise train DATA " + "--recipe a-long-name.toml " * 4 + "--json"
     decision = msgspec.structs.replace(STOP, next_steps=("Mend it.", command))
@@ -214,7 +222,9 @@ def test_trials_none_of_which_ran_still_say_why() -> None:
 
 def test_a_run_without_a_gpu_says_so_before_anything_else() -> None:
     assert lines_of(run_text(cpu_run(), "p"))[0] == "No training ran on a GPU: no NVIDIA GPU: Driver Not Loaded"
+    assert shown(run_text(cpu_run(), "p")).count("Driver Not Loaded") == 2, "once first, once for the rows not run"
     assert "No training ran on a GPU" not in shown(run_text(gpu_run(), "p"))
+    assert gpu_run().rig_lines[0] in shown(run_text(gpu_run(), "p"))
     assert lines_of(run_text(empty_run(), "p"))[0].startswith("The run was interrupted.")
 
 
