@@ -33,7 +33,7 @@ def test_the_fastest_as_good_trial_is_taken() -> None:
 
 
 def test_a_faster_but_clearly_worse_trial_is_not_taken() -> None:
-    # 60 % of 200: the 95 % Wilson interval ends at 66.5 %, below 82 %.
+    # 82 % against 60 % of 200: the 95 % interval of the difference is 13 to 30 points.
     chosen = taken(trial("fp32", 76, 164, 200), trial("bf16", 114, 120, 200))
     assert chosen.trial == "fp32"
     assert "0.667 x the speed of bf16 (114 images/s, 60.0 % accuracy, clearly lower)." in chosen.because
@@ -41,6 +41,11 @@ def test_a_faster_but_clearly_worse_trial_is_not_taken() -> None:
 
 def test_a_slightly_lower_accuracy_within_the_interval_is_as_good() -> None:
     assert taken(trial("fp32", 76, 164, 200), trial("bf16", 114, 158, 200)).trial == "bf16"
+
+
+def test_few_pictures_do_not_make_a_trial_clearly_worse() -> None:
+    # 30 against 28 of 31: the 95 % interval of the difference is -8 to 21 points.
+    assert taken(trial("fp32", 19, 30, 31), trial("bf16", 47, 28, 31)).trial == "bf16"
 
 
 def test_within_noise_the_simpler_trial_stays() -> None:

@@ -64,7 +64,8 @@ def show_run(run_folder: Path, *, json: bool) -> ExitCode:
         typer.echo(train_json(run))
     else:
         on_paper().print(run_text(run, page=str(run_folder / "report.html")), crop=False)
-    return ExitCode.PROBLEM if run.repeat_equal is False or run.recommendation is None else ExitCode.GO
+    nothing_ran = run.recommendation is None or run.recommendation.trial is None
+    return ExitCode.PROBLEM if run.repeat_equal is False or nothing_ran else ExitCode.GO
 
 
 def _request(

@@ -58,10 +58,9 @@ def read_gpus(source: Source, num_gpus: Reading[int]) -> tuple[Gpu, ...]:
 def read_gpu(source: Source, index: int) -> Gpu:
     """One GPU. Where it gives no handle, every value is absent for that reason."""
     handle = source.nvml(HANDLE, index)
-    opened = handle.status in (Status.OK, Status.NOT_RECORDED)
 
     def ask(key: str) -> Evidence:
-        return source.nvml(key, index) if opened else handle
+        return source.nvml(key, index) if handle.status in (Status.OK, Status.NOT_RECORDED) else handle
 
     def read(name: str, key: str, parse: Callable[[str], T]) -> Reading[T]:
         return parsed(name, ask(key), parse)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rigwise.records.run import Recommendation, TrialResult
 from rigwise.speech import say
-from rigwise.statistics import wilson_interval
+from rigwise.statistics import difference_interval
 from rigwise.units import percent, significant
 
 NOISE_RATIO = 0.05
@@ -14,8 +14,8 @@ NOISE_RATIO = 0.05
 def recommend(trials: Sequence[TrialResult], no_gpu: str, repeat_command: str) -> Recommendation:
     """Which trial to take, and the one next command.
 
-    The rule: the fastest trial whose accuracy is not clearly below the best one's (the upper end of its 95 % interval
-    reaches the best accuracy measured). Where speeds are within 5 %, the earlier trial: it changes less.
+    The rule: the fastest trial whose accuracy is not clearly below the best one's (the 95 % interval of the difference
+    reaches zero). Where speeds are within 5 %, the earlier trial: it changes less.
 
     Args:
         trials: all rows of the comparison.
@@ -25,8 +25,8 @@ def recommend(trials: Sequence[TrialResult], no_gpu: str, repeat_command: str) -
     full = [trial for trial in trials if trial.images_per_second and trial.val_total]
     if not full:
         return Recommendation(trial=None, because=say("No trial ran to the end."), next_step="rigwise check")
-    best_accuracy = max(_accuracy(trial) for trial in full)
-    as_good = [trial for trial in full if _upper(trial) >= best_accuracy]
+    best = max(full, key=_accuracy)
+    as_good = [trial for trial in full if not _clearly_worse(trial, best)]
     chosen = as_good[0]
     for trial in as_good[1:]:
         if _speed(trial) > _speed(chosen) * (1 + NOISE_RATIO):
@@ -64,8 +64,10 @@ def _accuracy(trial: TrialResult) -> float:
     return (trial.val_correct or 0) / (trial.val_total or 1)
 
 
-def _upper(trial: TrialResult) -> float:
-    return wilson_interval(trial.val_correct or 0, trial.val_total or 0)[1]
+def _clearly_worse(trial: TrialResult, best: TrialResult) -> bool:
+    """Whether the best trial's lead is more than chance, taking the two for independent (they share the pictures)."""
+    counts = [(each.val_correct or 0, each.val_total or 0) for each in (best, trial)]
+    return difference_interval(counts[0], counts[1])[0] > 0
 
 
 def _speed(trial: TrialResult) -> float:
