@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from rigwise.statistics import wilson_interval
 from rigwise.train.embedded import EmbeddedSet, make_pictures
 from rigwise.train.embedded.plan import Planned, plan
-from rigwise.train.model import build_model
+from rigwise.train.network.model import build_model
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))

@@ -21,9 +21,9 @@ from torch.utils.data import DataLoader
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
 
-from rigwise.train.augment import MIN_AREA_RATIO
-from rigwise.train.folder import read_pictures
-from rigwise.train.loader import PictureStream
+from rigwise.train.pictures.augment import MIN_AREA_RATIO
+from rigwise.train.pictures.folder import read_pictures
+from rigwise.train.pictures.loader import PictureStream
 
 NUM_PICTURES, BATCH_SIZE, IMAGE_SIZE, NUM_ROUNDS = 320, 32, 224, 5
 MEAN = STD = (0.5, 0.5, 0.5)

@@ -22,9 +22,9 @@ from rigwise.records.run import Step
 from rigwise.sources.live import LiveSource
 from rigwise.telemetry.sampler import Sampler
 from rigwise.telemetry.writer import RunWriter
-from rigwise.train.device import CpuDevice
-from rigwise.train.ledger import Ledger
-from rigwise.train.step_clock import step_clock
+from rigwise.train.step.device import CpuDevice
+from rigwise.train.step.ledger import Ledger
+from rigwise.train.step.step_clock import step_clock
 
 NUM_ROUNDS = 8
 STEPS_PER_ROUND = 500

@@ -4,8 +4,8 @@ from contextlib import AbstractContextManager
 
 import torch
 
-from rigwise.train.device import DeviceMemory
-from rigwise.train.vram_simulation import SimulatedVram
+from rigwise.train.step.device import DeviceMemory
+from rigwise.train.step.vram_simulation import SimulatedVram
 
 
 class SimulatedGpu:

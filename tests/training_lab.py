@@ -9,9 +9,8 @@ from PIL import Image, ImageDraw
 
 from rigwise.telemetry.run_folder import create_run_folder
 from rigwise.telemetry.writer import RunWriter
-from rigwise.train.device import CpuDevice, Device
-from rigwise.train.folder import read_pictures
 from rigwise.train.lab import Lab
+from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.progress import Silent
 from rigwise.train.recipe_sections import (
     CpuSection,
@@ -21,6 +20,7 @@ from rigwise.train.recipe_sections import (
     Recipe,
     TrainingSection,
 )
+from rigwise.train.step.device import CpuDevice, Device
 
 TINY_MODEL = "test_efficientnet.r160_in1k"
 """timm's own test network, 0.4 million parameters."""

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from rigwise.telemetry.reading import load_run
-from rigwise.train.device import CudaDevice
 from rigwise.train.experiment import run_experiment
 from rigwise.train.lab import Lab
-from rigwise.train.model import build_model
-from rigwise.train.normalise import Normalise
+from rigwise.train.network.model import build_model
 from rigwise.train.smoke import smoke
-from rigwise.train.step_clock import CudaClock
+from rigwise.train.step.device import CudaDevice
+from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.step_clock import CudaClock
 
 pytestmark = pytest.mark.gpu
 Note = Callable[[str, object], None]

@@ -4,9 +4,9 @@ import torch
 from rigwise.records.evidence import Quote, Status
 from rigwise.records.finding import Action, CheckReport, Decision, Finding, Severity, Verdict
 from rigwise.train.conditions import make_repeatable, why_no_gpu
-from rigwise.train.device import CpuDevice
 from rigwise.train.preparation import MOST_LOADER_THREADS, resolve
 from rigwise.train.recipe_sections import CpuSection, LoaderSection, Recipe
+from rigwise.train.step.device import CpuDevice
 
 
 def report(*findings: Finding) -> CheckReport:

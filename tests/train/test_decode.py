@@ -12,8 +12,8 @@ import pytest
 from PIL import Image, ImageOps
 from train import bad_pictures as odd
 
-from rigwise.train import decode as decoding
-from rigwise.train.decode import BadPictureError, Pixels, decode, decode_bytes
+from rigwise.train.pictures import decode as decoding
+from rigwise.train.pictures.decode import BadPictureError, Pixels, decode, decode_bytes
 
 
 def rgb(image: Image.Image) -> Pixels:

@@ -9,7 +9,7 @@ from rigwise.records.run import TrialResult
 from rigwise.telemetry.reading import load_run
 from rigwise.train.experiment import run_experiment
 from rigwise.train.lab import Lab
-from rigwise.train.vram_simulation import simulate_vram
+from rigwise.train.step.vram_simulation import simulate_vram
 from rigwise.units import GIB, MIB
 
 MakeLab = Callable[..., Lab]

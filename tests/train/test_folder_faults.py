@@ -11,7 +11,7 @@ from train import bad_pictures as odd
 from train.bad_pictures import make_class
 
 from rigwise.errors import BadInput, ExitCode
-from rigwise.train.folder import read_pictures
+from rigwise.train.pictures.folder import read_pictures
 
 
 def fault(root: Path, **options: float) -> BadInput:

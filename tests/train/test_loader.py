@@ -16,10 +16,10 @@ from PIL import Image
 from train import bad_pictures as odd
 
 from rigwise.errors import BadInput
-from rigwise.train.augment import MIN_AREA_RATIO, Box, augmented, centre_box, random_box, resample
-from rigwise.train.loader import Batch, PictureStream, epochs
-from rigwise.train.ordered import in_order
-from rigwise.train.pictures import Picture
+from rigwise.train.pictures.augment import MIN_AREA_RATIO, Box, augmented, centre_box, random_box, resample
+from rigwise.train.pictures.loader import Batch, PictureStream, epochs
+from rigwise.train.pictures.ordered import in_order
+from rigwise.train.pictures.picture_set import Picture
 
 NUM_PICTURES = 10
 

@@ -9,8 +9,8 @@ import torch
 from training_lab import TINY_MODEL
 
 from rigwise.errors import BadInput
-from rigwise.train.model import BuiltModel, build_model
-from rigwise.train.weights import LITE0_SHA256
+from rigwise.train.network.model import BuiltModel, build_model
+from rigwise.train.network.weights import LITE0_SHA256
 
 
 def values(built: BuiltModel) -> dict[str, torch.Tensor]:

@@ -17,8 +17,8 @@ import torch
 from training_lab import TINY_MODEL
 
 from rigwise.errors import BadInput, CannotTell
-from rigwise.train.model import build_model
-from rigwise.train.weights import load_lite0, matched_by_position, why_unreachable
+from rigwise.train.network.model import build_model
+from rigwise.train.network.weights import load_lite0, matched_by_position, why_unreachable
 
 NOBODY_LISTENS = "http://127.0.0.1:9"
 TINY_HUB_ID = "timm/test_efficientnet.r160_in1k"

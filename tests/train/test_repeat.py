@@ -5,8 +5,8 @@ import pytest
 
 from rigwise.errors import BadInput
 from rigwise.records.run import PictureSummary, Step
-from rigwise.train.picture_ledger import changes, picture_lines, read_picture_lines, same_split
-from rigwise.train.pictures import Picture, PictureSet
+from rigwise.train.pictures.picture_ledger import changes, picture_lines, read_picture_lines, same_split
+from rigwise.train.pictures.picture_set import Picture, PictureSet
 from rigwise.train.repeat import compare_losses
 
 

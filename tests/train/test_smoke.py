@@ -9,10 +9,10 @@ import torch
 from simulated_gpu import SimulatedGpu
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from rigwise.train.model import BuiltModel, build_model
-from rigwise.train.normalise import Normalise
+from rigwise.train.network.model import BuiltModel, build_model
 from rigwise.train.smoke import GRADIENT_TOLERANCE, LOGIT_TOLERANCE, Smoke, smoke
-from rigwise.train.vram_simulation import simulate_vram
+from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.vram_simulation import simulate_vram
 from rigwise.units import GIB, MIB
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rigwise.train.split import split_groups, split_sizes
+from rigwise.train.pictures.split import split_groups, split_sizes
 
 RATIOS = st.floats(0, 0.5)
 SEEDS = st.integers(0, 2**32)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from rigwise.train.vram_simulation import simulate_vram
+from rigwise.train.step.vram_simulation import simulate_vram
 
 MIB = 2**20
 FLOAT_BYTES = 4

@@ -44,11 +44,11 @@ def _prove(model: str) -> "SmokeReport":
     from rigwise.probes.rig import read_rig
     from rigwise.sources.live import LiveSource
     from rigwise.train.conditions import why_no_gpu
-    from rigwise.train.device import first_gpu
-    from rigwise.train.model import build_model
-    from rigwise.train.normalise import Normalise
+    from rigwise.train.network.model import build_model
     from rigwise.train.recipe_sections import ModelSection
     from rigwise.train.smoke import smoke as prove
+    from rigwise.train.step.device import first_gpu
+    from rigwise.train.step.normalise import Normalise
 
     built = build_model(model or ModelSection().name, num_classes=5, seed=SEED)
     chance = torch.Generator().manual_seed(SEED)

@@ -4,8 +4,8 @@ import torch
 
 from rigwise.records.finding import CheckReport, Severity, Verdict
 from rigwise.speech import say
-from rigwise.train.device import CpuDevice, Device, first_gpu
 from rigwise.train.recipe_sections import Recipe
+from rigwise.train.step.device import CpuDevice, Device, first_gpu
 
 
 def choose_device(report: CheckReport) -> tuple[Device, str]:

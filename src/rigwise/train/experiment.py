@@ -10,13 +10,13 @@ import msgspec
 
 from rigwise.records.run import Step, TrialResult
 from rigwise.speech import say
-from rigwise.train.device import CpuDevice, Device
 from rigwise.train.full_trial import SMALLEST_BATCH, Trained, run_full_trial
 from rigwise.train.headroom import why_larger_does_not_fit
 from rigwise.train.lab import Lab
-from rigwise.train.normalise import Normalise
-from rigwise.train.one_batch import BatchResult
 from rigwise.train.smoke import Smoke, smoke
+from rigwise.train.step.device import CpuDevice, Device
+from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.one_batch import BatchResult
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,9 +12,9 @@ from rigwise.speech import say
 from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
 from rigwise.train.lab import Lab
-from rigwise.train.ledger import Ledger, LossIsNotFinite
-from rigwise.train.scoring import Scores, score
-from rigwise.train.trial import TrialInputs, TrialOutcome, TrialPlan, run_trial
+from rigwise.train.step.ledger import Ledger, LossIsNotFinite
+from rigwise.train.step.scoring import Scores, score
+from rigwise.train.step.trial import TrialInputs, TrialOutcome, TrialPlan, run_trial
 
 SETTLING_STEPS = 3
 """Left out of step times: memory is taken and kernels are chosen in the first steps."""

@@ -20,7 +20,7 @@ from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
 from rigwise.train.lab import Lab, recipe_model
-from rigwise.train.pictures import PictureSet
+from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.preparation import Prepared
 from rigwise.train.progress import Progress
 from rigwise.train.recipe import write_recipe

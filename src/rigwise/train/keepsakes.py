@@ -12,8 +12,8 @@ from rigwise.speech import say
 from rigwise.telemetry.run_folder import Manifest, RunFolder, write_text
 from rigwise.train.full_trial import Trained
 from rigwise.train.lab import Lab
-from rigwise.train.picture_ledger import FILE_NAME, picture_lines
-from rigwise.train.pictures import PictureSet
+from rigwise.train.pictures.picture_ledger import FILE_NAME, picture_lines
+from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.recipe import write_recipe
 from rigwise.train.recipe_sections import Recipe
 

@@ -11,14 +11,14 @@ from rigwise.telemetry.reading import read_samples
 from rigwise.telemetry.run_folder import RunFolder
 from rigwise.telemetry.summary import Summary, summarise
 from rigwise.telemetry.writer import RunWriter
-from rigwise.train.device import Device
-from rigwise.train.loader import PictureStream
-from rigwise.train.model import BuiltModel, build_model
-from rigwise.train.normalise import Normalise
-from rigwise.train.pictures import Picture, PictureSet
+from rigwise.train.network.model import BuiltModel, build_model
+from rigwise.train.pictures.loader import PictureStream
+from rigwise.train.pictures.picture_set import Picture, PictureSet
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import Recipe
-from rigwise.train.trial import TrialInputs, TrialPlan
+from rigwise.train.step.device import Device
+from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.trial import TrialInputs, TrialPlan
 
 
 def recipe_model(recipe: Recipe, num_classes: int) -> BuiltModel:

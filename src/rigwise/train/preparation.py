@@ -7,9 +7,9 @@ import msgspec
 
 from rigwise.speech import say
 from rigwise.telemetry.run_folder import refuse_unusable
-from rigwise.train.folder import read_pictures
-from rigwise.train.picture_ledger import changes, same_split
-from rigwise.train.pictures import PictureSet
+from rigwise.train.pictures.folder import read_pictures
+from rigwise.train.pictures.picture_ledger import changes, same_split
+from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import Earlier

@@ -11,7 +11,7 @@ from rigwise.records.run import Step
 from rigwise.speech import say
 from rigwise.telemetry.reading import load_run
 from rigwise.telemetry.run_folder import RunFolder
-from rigwise.train.picture_ledger import FILE_NAME, PictureLedger, read_picture_lines
+from rigwise.train.pictures.picture_ledger import FILE_NAME, PictureLedger, read_picture_lines
 from rigwise.train.recipe import read_recipe
 from rigwise.train.recipe_sections import Recipe
 

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from rigwise.records.smoke import Link, SmokeReport
 from rigwise.speech import say
-from rigwise.train.device import CpuDevice, Device
-from rigwise.train.normalise import Normalise
-from rigwise.train.one_batch import BatchResult, run_one_batch
+from rigwise.train.step.device import CpuDevice, Device
+from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.one_batch import BatchResult, run_one_batch
 from rigwise.units import duration, memory
 
 LOGIT_TOLERANCE = 1e-3

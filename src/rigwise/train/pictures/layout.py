@@ -11,8 +11,8 @@ import msgspec
 from rigwise.errors import BadInput
 from rigwise.records.run import BadPicture
 from rigwise.speech import say
-from rigwise.train.printable import printable
-from rigwise.train.tree import ancestors, identity, look_into, loop
+from rigwise.train.pictures.printable import printable
+from rigwise.train.pictures.tree import ancestors, identity, look_into, loop
 
 SPLIT_OF_FOLDER = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 """Names of split folders, in any mixture of upper and lower case."""

@@ -12,8 +12,8 @@ import msgspec
 
 from rigwise.errors import BadInput
 from rigwise.speech import say
-from rigwise.train.pictures import SPLITS, Picture, PictureSet
-from rigwise.train.printable import printable
+from rigwise.train.pictures.picture_set import SPLITS, Picture, PictureSet
+from rigwise.train.pictures.printable import printable
 
 FILE_NAME = "pictures.tsv"
 _HEADER = "# split\tclass\tsha256\tpath"

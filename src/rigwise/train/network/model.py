@@ -11,7 +11,7 @@ from torch import nn
 
 from rigwise.errors import BadInput
 from rigwise.speech import say
-from rigwise.train.weights import LITE0, load_file, load_lite0, load_published
+from rigwise.train.network.weights import LITE0, load_file, load_lite0, load_published
 
 PRETRAINED, RANDOM = "auto", "none"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from rigwise.errors import BadInput
 from rigwise.records.run import BadPicture
 from rigwise.speech import say
-from rigwise.train.examine import Usable
-from rigwise.train.layout import Layout, class_name
-from rigwise.train.printable import printable
-from rigwise.train.tree import look_into
+from rigwise.train.pictures.examine import Usable
+from rigwise.train.pictures.layout import Layout, class_name
+from rigwise.train.pictures.printable import printable
+from rigwise.train.pictures.tree import look_into
 from rigwise.units import percent
 
 NUM_LISTED = 10

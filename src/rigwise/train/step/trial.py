@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from rigwise.speech import say
-from rigwise.train.device import Device, DeviceMemory, autocast
-from rigwise.train.ledger import Ledger, LossIsNotFinite
-from rigwise.train.normalise import Normalise
-from rigwise.train.scoring import Scores, score
-from rigwise.train.step_clock import step_clock
+from rigwise.train.step.device import Device, DeviceMemory, autocast
+from rigwise.train.step.ledger import Ledger, LossIsNotFinite
+from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.scoring import Scores, score
+from rigwise.train.step.step_clock import step_clock
 
 NUM_VALIDATIONS = 4
 """Accuracy is measured this many times per trial, evenly spaced, the last one at the end."""

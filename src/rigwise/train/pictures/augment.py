@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.nn.functional import interpolate
 
-from rigwise.train.decode import Pixels
+from rigwise.train.pictures.decode import Pixels
 
 MIN_AREA_RATIO = 0.35
 """Smallest part of a picture a crop shows. torchvision's 0.08 is for ImageNet's million pictures; on small sets of

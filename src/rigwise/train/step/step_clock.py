@@ -10,7 +10,7 @@ from typing import Protocol
 
 import torch
 
-from rigwise.train.device import Device
+from rigwise.train.step.device import Device
 
 
 class StepClock(Protocol):

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from rigwise.records.run import Step, Validation
 from rigwise.speech import say
-from rigwise.train.scoring import Scores
-from rigwise.train.step_clock import StepClock
+from rigwise.train.step.scoring import Scores
+from rigwise.train.step.step_clock import StepClock
 
 COLLECT_SECONDS = 0.5
 MOST_PENDING = 50

@@ -14,7 +14,7 @@ import msgspec
 from rigwise.errors import BadInput
 from rigwise.records.run import BadPicture
 from rigwise.speech import say
-from rigwise.train.printable import printable
+from rigwise.train.pictures.printable import printable
 
 PICTURE_SUFFIXES = frozenset(
     {

@@ -9,8 +9,8 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from rigwise.train.device import Device, DeviceMemory
-from rigwise.train.normalise import Normalise
+from rigwise.train.step.device import Device, DeviceMemory
+from rigwise.train.step.normalise import Normalise
 
 
 class BatchResult(msgspec.Struct, frozen=True, kw_only=True):

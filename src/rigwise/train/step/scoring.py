@@ -6,8 +6,8 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from rigwise.train.device import Device, autocast
-from rigwise.train.normalise import Normalise
+from rigwise.train.step.device import Device, autocast
+from rigwise.train.step.normalise import Normalise
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,1 @@
+"""Which model, and where its first weights come from."""

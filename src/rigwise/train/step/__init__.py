@@ -1,0 +1,1 @@
+"""One batch and one trial on one device: the training loop and what measures it."""
