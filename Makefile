@@ -9,6 +9,7 @@ BIN    := $(VENV)/bin
 ## demo: own virtual environment, install, embedded pictures, guided experiment, report
 demo: $(VENV)/.installed
 	$(BIN)/rigwise demo
+	@echo "rigwise is $(BIN)/rigwise here;  . $(BIN)/activate  puts it on your PATH"
 
 ## setup: the virtual environment with everything developers need
 setup: $(VENV)/.dev

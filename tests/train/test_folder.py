@@ -11,9 +11,9 @@ import pytest
 from train import bad_pictures as odd
 from train.bad_pictures import make_class
 
+from rigwise.speech import printable
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.picture_set import SPLITS, PictureSet
-from rigwise.train.pictures.printable import printable
 
 
 def two_classes(root: Path, num_pictures: int = 20) -> Path:

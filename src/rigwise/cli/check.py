@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rigwise.cli.console import ScreenProgress, on_paper
+from rigwise.cli.console import ScreenProgress, put_out
 from rigwise.cli.options import AsJson, FromSource, UserPython
 from rigwise.errors import ExitCode
 from rigwise.records.finding import Action, CheckReport
@@ -32,10 +32,7 @@ def check(
         progress.begin(say("reading the machine"), None)
         rig = read_rig(LiveSource() if source is None else open_source(source), python=python)
     report = judge(rig, selected)
-    if json:
-        typer.echo(check_json(report))
-    else:
-        on_paper().print(check_text(report, rig_lines(rig)[0], show_all=show_all), crop=False)
+    put_out(check_json(report) if json else check_text(report, rig_lines(rig)[0], show_all=show_all))
     return exit_code(report)
 
 

@@ -1,10 +1,12 @@
 """Where text goes: results to standard output, everything else to standard error."""
 
+import os
+import sys
 from functools import cache
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -16,24 +18,63 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from rigwise.errors import RigwiseError
+from rigwise.errors import CannotWrite, RigwiseError
 from rigwise.speech import say
 
+FEWEST_COLUMNS = 20
+"""A terminal that claims to be narrower is not believed: with `COLUMNS=0` Rich would print nothing at all."""
+
+
+class PlainConsole(Console):
+    """Rich's console for texts that hold file names: nothing in them is markup."""
+
+    def __init__(self, *, stderr: bool) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=stderr)
+        if self.width < FEWEST_COLUMNS:
+            self.width = FEWEST_COLUMNS
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Rich calls this where it caught a BrokenPipeError; its own answer would be to exit with 1."""
+        raise
+
 
 @cache
-def on_paper() -> Console:
+def on_paper() -> PlainConsole:
     """Standard output: results only, so that they can be piped."""
-    return Console(highlight=False, soft_wrap=False)
+    return PlainConsole(stderr=False)
 
 
 @cache
-def on_screen() -> Console:
+def on_screen() -> PlainConsole:
     """Standard error: progress, notices and errors."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return PlainConsole(stderr=True)
+
+
+def put_out(result: RenderableType) -> None:
+    """Print the result of a command. A reader that has seen enough, such as `head`, is no error.
+
+    Raises:
+        CannotWrite: standard output refused it, say on a full disk.
+    """
+    try:
+        on_paper().print(result, crop=False, soft_wrap=isinstance(result, str))
+        on_paper().file.flush()
+    except OSError as error:
+        # What Python still holds goes nowhere: it would try again at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return
+        raise CannotWrite(
+            say("cannot write to standard output"),
+            error.strerror or str(error),
+            say("make room where it is written to (df -h), then run the same command again"),
+        ) from error
 
 
 def show_error(error: RigwiseError) -> None:
     """What, why, next, on standard error."""
+    from rigwise.report.text import printable
+
     screen = on_screen()
     for label, sentence, style in (
         (say("error:"), error.what, "bold red"),
@@ -42,7 +83,7 @@ def show_error(error: RigwiseError) -> None:
     ):
         for line_number, line in enumerate(sentence.splitlines()):
             head = label if line_number == 0 else ""
-            screen.print(Text.assemble((f"{head:<6} ", style), line))
+            screen.print(Text.assemble((f"{head:<6} ", style), printable(line)))
 
 
 class ScreenProgress:
@@ -53,7 +94,7 @@ class ScreenProgress:
         self._console = on_screen()
         self._bars = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),

@@ -1,6 +1,7 @@
 """Commands that need an optional extra say so in words, and settle what must be settled before it is imported."""
 
 import importlib.util
+import os
 from collections.abc import Sequence
 
 from rigwise.errors import BadInput
@@ -17,7 +18,7 @@ def need_extra(extra: str, modules: Sequence[str]) -> None:
     """Refuse to go on without the extra that brings `modules`; get ready to import them.
 
     Raises:
-        BadInput: one of them is not installed.
+        BadInput: one of them is not installed, or the current folder is gone.
     """
     missing = [module for module in modules if importlib.util.find_spec(module) is None]
     if missing:
@@ -26,4 +27,17 @@ def need_extra(extra: str, modules: Sequence[str]) -> None:
             say("not installed beside rigwise: {modules}", modules=", ".join(missing)),
             say("pip install 'rigwise[{extra}]'", extra=extra),
         )
+    _must_stand_somewhere()
     sleep_while_waiting()
+
+
+def _must_stand_somewhere() -> None:
+    """Where the current folder is gone, torch's math library ends the process as it is loaded."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise BadInput(
+            say("the current folder cannot be used"),
+            error.strerror or str(error),
+            say("cd to a folder that exists, then run the same command again"),
+        ) from error

@@ -2,9 +2,9 @@
 
 import functools
 import os
-import signal
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +12,8 @@ import typer
 from rigwise import __version__
 from rigwise.cli import check, demo, overview, report, smoke, train
 from rigwise.cli.console import on_screen, show_error
-from rigwise.errors import ExitCode, OwnFault, RigwiseError
+from rigwise.cli.interruption import ignore_interruptions, raise_interruptions
+from rigwise.errors import BadInput, ExitCode, OwnFault, RigwiseError
 from rigwise.speech import say
 
 DEBUG_VARIABLE = "RIGWISE_DEBUG"
@@ -37,14 +38,13 @@ def answering(command: Callable[..., ExitCode]) -> Callable[..., None]:
         except KeyboardInterrupt:
             on_screen().print(say("interrupted"))
             code = ExitCode.INTERRUPTED
-        except BrokenPipeError:
-            # The reader (such as `head`) has seen enough; Python must not complain again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = ExitCode.GO
+        except BrokenPipeError:  # nobody listens to standard error any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+            code = ExitCode.INTERRUPTED
         except Exception as error:
             if os.environ.get(DEBUG_VARIABLE):
                 raise
-            known = error if isinstance(error, RigwiseError) else own_fault(error)
+            known = in_words(error)
             show_error(known)
             code = known.exit_code
         raise typer.Exit(int(code))
@@ -52,8 +52,16 @@ def answering(command: Callable[..., ExitCode]) -> Callable[..., None]:
     return answered
 
 
-def own_fault(error: Exception) -> OwnFault:
-    """An exception nobody foresaw, as words."""
+def in_words(error: Exception) -> RigwiseError:
+    """Any exception as one clear error; only one that nobody foresaw is a fault of ours."""
+    if isinstance(error, RigwiseError):
+        return error
+    if isinstance(error, ImportError) and not (error.name or "").startswith("rigwise"):
+        return BadInput(
+            say("a package that rigwise needs cannot be imported"),
+            str(error),
+            say("see whether torch works here: rigwise check; or install again: pip install --force-reinstall rigwise"),
+        )
     return OwnFault(
         say("rigwise itself failed: {kind}: {words}", kind=type(error).__name__, words=error),
         say("this is a fault of rigwise, not of your machine or your pictures"),
@@ -85,6 +93,11 @@ app.command("demo", help=say("The guided experiment on embedded pictures."))(ans
 
 def main() -> None:
     """Entry point of the `rigwise` command."""
-    # `kill` ends a run as Ctrl-C does: children stopped, temporary files removed, records closed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may know ASCII only
+    raise_interruptions()
+    try:
+        app()
+    finally:
+        ignore_interruptions()

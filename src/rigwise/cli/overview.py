@@ -1,7 +1,7 @@
 """`rigwise` alone: the rig in four lines, the decision, the next command."""
 
 from rigwise.cli.check import exit_code
-from rigwise.cli.console import ScreenProgress, on_paper
+from rigwise.cli.console import ScreenProgress, put_out
 from rigwise.errors import ExitCode
 from rigwise.speech import say
 
@@ -18,5 +18,5 @@ def overview() -> ExitCode:
         progress.begin(say("reading the machine"), None)
         rig = read_rig(LiveSource())
     report = judge(rig)
-    on_paper().print(overview_text(report, rig_lines(rig)), crop=False)
+    put_out(overview_text(report, rig_lines(rig)))
     return exit_code(report)

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rigwise.errors import CannotWrite
+from rigwise.speech import say
+
 if TYPE_CHECKING:
     from rigwise.records.run import RunRecord
 
@@ -19,5 +22,9 @@ def make_page(run_folder: Path) -> "RunRecord":
     from rigwise.telemetry.run_folder import RunFolder, write_text
 
     run = load_run(run_folder)
-    write_text(RunFolder(run_folder).report, render_report(run))
+    try:
+        write_text(RunFolder(run_folder).report, render_report(run))
+    except CannotWrite as error:
+        next_step = say("make room, or copy the run folder elsewhere; then: rigwise report FOLDER")
+        raise CannotWrite(error.what, error.why, next_step) from error
     return run

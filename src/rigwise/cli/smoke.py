@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigwise.cli.console import ScreenProgress, on_paper
+from rigwise.cli.console import ScreenProgress, put_out
 from rigwise.cli.extras import TRAINING, need_extra
 from rigwise.cli.options import AsJson
 from rigwise.errors import ExitCode
@@ -30,10 +30,7 @@ def smoke(
     with ScreenProgress() as progress:
         progress.begin(say("one batch on each device"), None)
         report = _prove(model)
-    if json:
-        typer.echo(smoke_json(report))
-    else:
-        on_paper().print(smoke_text(report), crop=False)
+    put_out(smoke_json(report) if json else smoke_text(report))
     return ExitCode.GO if report.first_broken is None else ExitCode.PROBLEM
 
 

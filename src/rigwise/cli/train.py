@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rigwise.cli.console import ScreenProgress, on_paper, on_screen
+from rigwise.cli.console import ScreenProgress, on_screen, put_out
 from rigwise.cli.extras import TRAINING, need_extra
 from rigwise.cli.options import AsJson
 from rigwise.cli.pages import make_page
@@ -39,19 +39,19 @@ def run_and_show(request: "Request", *, json: bool) -> ExitCode:
     from rigwise.train.preparation import prepare
 
     started: list[Path] = []
-    with ScreenProgress() as progress:
-        prepared = prepare(request, progress)
-        from rigwise.train.guided import Surroundings, run_guided
+    try:
+        with ScreenProgress() as progress:
+            prepared = prepare(request, progress)
+            from rigwise.train.guided import Surroundings, run_guided
 
-        try:
             surroundings = Surroundings(note_rig=_note_rig, sample=_sample, started=started.append)
             run_folder = run_guided(prepared, surroundings, progress)
-        except KeyboardInterrupt:
-            for interrupted in started:
-                make_page(interrupted)
-                on_screen().print(say("interrupted; what was measured is in {page}", page=interrupted / "report.html"))
-            raise
-    return show_run(run_folder, json=json)
+        return show_run(run_folder, json=json)
+    except KeyboardInterrupt:
+        for interrupted in started:
+            make_page(interrupted)
+            on_screen().print(say("what was measured is in {page}", page=interrupted / "report.html"))
+        raise
 
 
 def show_run(run_folder: Path, *, json: bool) -> ExitCode:
@@ -60,10 +60,7 @@ def show_run(run_folder: Path, *, json: bool) -> ExitCode:
     from rigwise.report.run_text import run_text
 
     run = make_page(run_folder)
-    if json:
-        typer.echo(train_json(run))
-    else:
-        on_paper().print(run_text(run, page=str(run_folder / "report.html")), crop=False)
+    put_out(train_json(run) if json else run_text(run, page=str(run_folder / "report.html")))
     nothing_ran = run.recommendation is None or run.recommendation.trial is None
     return ExitCode.PROBLEM if run.repeat_equal is False or nothing_ran else ExitCode.GO
 

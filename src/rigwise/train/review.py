@@ -6,11 +6,11 @@ from io import BytesIO
 from PIL import Image
 
 from rigwise.records.run import Confusion, Prediction
+from rigwise.speech import printable
 from rigwise.train.full_trial import Trained
 from rigwise.train.lab import Lab
 from rigwise.train.pictures.decode import decode
 from rigwise.train.pictures.picture_set import Picture
-from rigwise.train.pictures.printable import printable
 
 NUM_REVIEWED = 40
 THUMBNAIL_PIXELS = 112

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.run import BadPicture
+from rigwise.speech import printable
 from rigwise.train.pictures.decode import BadPictureError, Pixels, decode_bytes, read_file
 from rigwise.train.pictures.ordered import in_order, num_cores
-from rigwise.train.pictures.printable import printable
 from rigwise.train.pictures.tree import suffix
 
 Progress = Callable[[int, int], None]

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from rigwise.errors import BadInput
 from rigwise.records.run import BadPicture
-from rigwise.speech import say
+from rigwise.speech import printable, say
 from rigwise.train.pictures.examine import Usable
 from rigwise.train.pictures.layout import Layout, class_name
-from rigwise.train.pictures.printable import printable
 from rigwise.train.pictures.tree import look_into
 from rigwise.units import percent
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.run import BadPicture, PictureSummary
-from rigwise.speech import say
+from rigwise.speech import printable, say
 from rigwise.train.pictures.examine import Candidate, Progress, Usable, examine
 from rigwise.train.pictures.faults import must_be_classes, must_be_mostly_good
 from rigwise.train.pictures.layout import Layout, class_name, find_layout
 from rigwise.train.pictures.notes import notes_on
 from rigwise.train.pictures.picture_set import SPLITS, Picture, PictureSet
-from rigwise.train.pictures.printable import printable
 from rigwise.train.pictures.split import split_groups
 from rigwise.train.pictures.tree import collect
 from rigwise.units import percent

@@ -10,8 +10,7 @@ import msgspec
 
 from rigwise.errors import BadInput
 from rigwise.records.run import BadPicture
-from rigwise.speech import say
-from rigwise.train.pictures.printable import printable
+from rigwise.speech import printable, say
 from rigwise.train.pictures.tree import ancestors, identity, look_into, loop
 
 SPLIT_OF_FOLDER = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}

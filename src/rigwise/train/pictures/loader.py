@@ -15,12 +15,11 @@ import numpy as np
 import torch
 
 from rigwise.errors import BadInput
-from rigwise.speech import say
+from rigwise.speech import printable, say
 from rigwise.train.pictures.augment import MAX_ASPECT_RATIO, MIN_AREA_RATIO, augmented, centre_box, resample
 from rigwise.train.pictures.decode import BadPictureError, Pixels, decode
 from rigwise.train.pictures.ordered import in_order, num_cores
 from rigwise.train.pictures.picture_set import Picture
-from rigwise.train.pictures.printable import printable
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 Batches = Generator[Batch, None, None]

@@ -3,9 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from rigwise.speech import say
+from rigwise.speech import printable, say
 from rigwise.train.pictures.examine import Usable
-from rigwise.train.pictures.printable import printable
 from rigwise.units import significant
 
 IMBALANCE_RATIO = 3

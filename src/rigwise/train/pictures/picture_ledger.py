@@ -11,9 +11,8 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 import msgspec
 
 from rigwise.errors import BadInput
-from rigwise.speech import say
+from rigwise.speech import printable, say
 from rigwise.train.pictures.picture_set import SPLITS, Picture, PictureSet
-from rigwise.train.pictures.printable import printable
 
 FILE_NAME = "pictures.tsv"
 _HEADER = "# split\tclass\tsha256\tpath"

@@ -13,8 +13,7 @@ import msgspec
 
 from rigwise.errors import BadInput
 from rigwise.records.run import BadPicture
-from rigwise.speech import say
-from rigwise.train.pictures.printable import printable
+from rigwise.speech import printable, say
 
 PICTURE_SUFFIXES = frozenset(
     {
