@@ -1,7 +1,9 @@
 """Fixtures for every test: recordings of machines, simulated machines, and the pictures and captures next door."""
 
 import os
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,22 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the captures and pictures (RIGWISE_SHARED, or the folder shared beside the checkout) are not here")
     return folder
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """A function that mounts a disk of so many bytes; needs root."""
+    mounted: list[Path] = []
+
+    def mount(size_bytes: int) -> Path:
+        place = tmp_path / f"disk{len(mounted)}"
+        place.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(place)]
+        if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("mounting a small disk is not permitted here")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)

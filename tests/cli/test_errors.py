@@ -5,22 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.one_clear_error import assert_one_clear_error
 
 Run = Callable[..., Any]
-
-
-def assert_one_clear_error(run: Any, *words: str, exit_code: int = 2) -> None:
-    assert run.returncode == exit_code, run.stderr
-    assert "Traceback" not in run.stderr
-    assert run.stdout == ""
-    lines = run.stderr.splitlines()
-    assert [line[:6].strip() for line in lines if line[:6].strip() in ("error:", "why:", "next:")] == [
-        "error:",
-        "why:",
-        "next:",
-    ]
-    for word in words:
-        assert word in run.stderr
 
 
 def test_a_missing_source(rigwise: Run, tmp_path: Path) -> None:
@@ -28,7 +15,7 @@ def test_a_missing_source(rigwise: Run, tmp_path: Path) -> None:
 
 
 def test_an_empty_source(rigwise: Run) -> None:
-    assert_one_clear_error(rigwise("check", "--from", "-", standard_input=""))
+    assert_one_clear_error(rigwise("check", "--from", "-", input=""))
 
 
 def test_an_unknown_check_names_the_nearest(rigwise: Run) -> None:

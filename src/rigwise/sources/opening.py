@@ -4,6 +4,7 @@ import gzip
 import io
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,7 +27,7 @@ def open_source(path: str, standard_input: BinaryIO | None = None) -> Source:
         BadInput: there is nothing, or nothing that is recognised.
     """
     if path == "-":
-        return _from_stream(say("standard input"), standard_input or sys.stdin.buffer)
+        return _from_stream(say("standard input"), standard_input or _standard_input())
     place = Path(path)
     try:
         if place.is_dir():
@@ -41,6 +42,11 @@ def open_source(path: str, standard_input: BinaryIO | None = None) -> Source:
         raise _unusable(path, failure.strerror or str(failure)) from failure
 
 
+def _standard_input() -> BinaryIO:
+    """What is piped in; where standard input is closed, nothing."""
+    return sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
+
+
 def _from_folder(folder: Path) -> Source:
     evidence = evidence_folder(folder)
     if any((evidence / part).exists() for part in _EVIDENCE):
@@ -49,11 +55,21 @@ def _from_folder(folder: Path) -> Source:
         except ValueError as failure:
             raise _unusable(str(folder), say("its tables are damaged: {failure}", failure=failure)) from failure
     pieces = Pieces()
-    for file in sorted(entry for entry in folder.iterdir() if entry.is_file())[:MAX_FOLDER_FILES]:
+    for file in _files_to_read(folder):
         pieces = pieces.joined(_pieces(file))
     if not pieces:
         raise _unusable(str(folder), say("no file in it is recognised"))
     return PastedSource(str(folder), pieces)
+
+
+def _files_to_read(folder: Path) -> Iterator[Path]:
+    """By name, together no larger than one input may be. In /proc, a file of size 0 may block whoever reads it."""
+    room_bytes = MAX_INPUT_BYTES
+    for file in sorted(entry for entry in folder.iterdir() if entry.is_file())[:MAX_FOLDER_FILES]:
+        size_bytes = file.stat().st_size
+        if 0 < size_bytes <= room_bytes:
+            room_bytes -= size_bytes
+            yield file
 
 
 def _pieces(file: Path) -> Pieces:

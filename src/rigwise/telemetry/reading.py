@@ -17,7 +17,7 @@ import msgspec
 
 from rigwise.errors import BadInput
 from rigwise.records.run import RunRecord, Sample
-from rigwise.speech import say
+from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import Manifest, RunFolder
 from rigwise.telemetry.schema import APPLICATION_ID, SCHEMA_VERSION, TABLE_OF, TABLES, R, column_names, from_rows
 
@@ -51,7 +51,7 @@ def load_run(path: Path) -> RunRecord:
     with open_database(folder.database) as connection:
         if _has_tables(connection):  # a run killed in its first moment has none yet
             known |= {table: _read(connection, record) for table, record in TABLES.items()} | _facts(connection)
-        return msgspec.convert(known | {"name": folder.name, "folder": str(path)}, RunRecord)
+        return msgspec.convert(known | {"name": printable(folder.name), "folder": printable(path)}, RunRecord)
 
 
 def read_samples(database: Path, start_seconds: float, end_seconds: float) -> tuple[Sample, ...]:
@@ -154,15 +154,22 @@ def _manifest_fields(folder: RunFolder) -> dict[str, str]:
     try:
         manifest = msgspec.json.decode(folder.manifest.read_bytes(), type=Manifest)
     except (OSError, msgspec.MsgspecError) as error:
-        raise BadInput(
-            say("cannot read {manifest}", manifest=folder.manifest),
-            str(error),
-            say("move it away and try again: a report can be built without it"),
-        ) from error
+        raise _unreadable(folder.manifest, error) from error
     return {"started_at": manifest.started_at, "rigwise_version": manifest.rigwise_version}
 
 
 def _recipe_field(folder: RunFolder) -> dict[str, str]:
     if not folder.recipe.exists():
         return {}
-    return {"recipe_toml": folder.recipe.read_text(encoding="utf-8", errors="surrogateescape")}
+    try:
+        return {"recipe_toml": folder.recipe.read_text(encoding="utf-8", errors="replace")}
+    except OSError as error:
+        raise _unreadable(folder.recipe, error) from error
+
+
+def _unreadable(path: Path, error: OSError | msgspec.MsgspecError) -> BadInput:
+    return BadInput(
+        say("cannot read {path}", path=path),
+        str(error),
+        say("move it away and try again: a report can be built without it"),
+    )

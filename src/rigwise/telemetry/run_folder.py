@@ -90,6 +90,23 @@ def default_run_folder(today: date, base: Path = Path("runs")) -> Path:
     return next(path for path in taken if not os.path.lexists(path))
 
 
+def create_next_run_folder(today: date, base: Path = Path("runs")) -> RunFolder:
+    """The first unused folder of the day, made; runs that start at the same time get one each.
+
+    Raises:
+        BadInput: `base` is no folder.
+        CannotWrite: read-only, not permitted, or too little space.
+    """
+    while True:
+        path = default_run_folder(today, base)
+        try:
+            return create_run_folder(path)
+        except BadInput:
+            if not path.exists():
+                raise
+            # Another run took this number meanwhile.
+
+
 def create_run_folder(path: Path) -> RunFolder:
     """An empty run folder, made with its parents.
 
@@ -112,11 +129,13 @@ def refuse_unusable(path: Path) -> None:
 
     Raises:
         BadInput: the path exists and is not an empty folder, or cannot name one.
-        CannotWrite: too little space.
+        CannotWrite: read-only, not permitted, or too little space.
     """
     try:
         _refuse_used(path)
-        _refuse_full(path)
+        existing = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+        _refuse_unwritable(existing)
+        _refuse_full(path, existing)
     except (OSError, ValueError) as error:
         raise _cannot_create(path, error) from error
 
@@ -149,8 +168,15 @@ def _refuse_used(path: Path) -> None:
     )
 
 
-def _refuse_full(path: Path) -> None:
-    existing = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+def _refuse_unwritable(existing: Path) -> None:
+    if not existing.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if not os.access(existing, os.W_OK | os.X_OK):
+        reason = errno.EROFS if os.statvfs(existing).f_flag & os.ST_RDONLY else errno.EACCES
+        raise OSError(reason, os.strerror(reason))
+
+
+def _refuse_full(path: Path, existing: Path) -> None:
     total_bytes, _, free_bytes = shutil.disk_usage(existing)
     if total_bytes and free_bytes < MIN_FREE_BYTES:  # a file system that does not say its size says 0
         raise CannotWrite(

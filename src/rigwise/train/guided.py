@@ -4,7 +4,7 @@ Writes into the run folder only. The page is made from the folder afterwards, by
 """
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
@@ -12,14 +12,15 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.finding import CheckReport
-from rigwise.speech import say
-from rigwise.telemetry.run_folder import RunFolder, create_run_folder, default_run_folder
+from rigwise.speech import printable, say
+from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder
 from rigwise.telemetry.writer import RunWriter
 from rigwise.train.choice import recommend
 from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
-from rigwise.train.lab import Lab, recipe_model
+from rigwise.train.lab import Lab, image_size, recipe_model
+from rigwise.train.network.model import BuiltModel, must_take
 from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.preparation import Prepared
 from rigwise.train.progress import Progress
@@ -27,6 +28,10 @@ from rigwise.train.recipe import write_recipe
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import repeat_note
 from rigwise.train.review import review
+from rigwise.train.step.device import first_gpu
+
+NUM_CHANGES_TOLD = 10
+"""How many changed pictures a repeat names on the screen."""
 
 
 class RigNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,16 +62,15 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
         CannotWrite: the run folder cannot be written.
     """
     request, recipe, pictures = prepared.request, prepared.recipe, prepared.pictures
-    weights = recipe_model(recipe, len(pictures.classes)).weights
-    folder = create_run_folder(request.out or default_run_folder(date.today()))
+    weights = _refuse_unfit(recipe, len(pictures.classes)).weights
+    folder = create_run_folder(request.out) if request.out else create_next_run_folder(date.today())
     leave_what_repeats(folder, recipe, pictures)
     with RunWriter(folder.database) as writer:
         _note_request(writer, folder, recipe, pictures)
         writer.fact("weights", weights)
+        writer.flush()
         surroundings.started(folder.path)
-        for sentence in prepared.changed:
-            writer.event("changed picture", sentence)
-            progress.tell(sentence)
+        _note_changes(writer, prepared.changed, progress)
         rig = _note_rig(writer, folder, surroundings, progress)
         device, no_gpu = choose_device(rig.report)
         make_repeatable(recipe, device)
@@ -90,6 +94,22 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
     return folder.path
 
 
+def _refuse_unfit(recipe: Recipe, num_classes: int) -> BuiltModel:
+    """The model, which takes pictures of the recipe's size."""
+    built = recipe_model(recipe, num_classes)
+    must_take(built, image_size(recipe, on_gpu=first_gpu() is not None))
+    return built
+
+
+def _note_changes(writer: RunWriter, changed: Sequence[str], progress: Progress) -> None:
+    for sentence in changed:
+        writer.event("changed picture", sentence)
+    for sentence in changed[:NUM_CHANGES_TOLD]:
+        progress.tell(sentence)
+    if len(changed) > NUM_CHANGES_TOLD:
+        progress.tell(say("and {count} more pictures", count=len(changed) - NUM_CHANGES_TOLD))
+
+
 def _note_request(writer: RunWriter, folder: RunFolder, recipe: Recipe, pictures: PictureSet) -> None:
     writer.fact("recipe_toml", write_recipe(recipe))
     writer.fact("model", recipe.model.name)
@@ -99,7 +119,7 @@ def _note_request(writer: RunWriter, folder: RunFolder, recipe: Recipe, pictures
 
 def _repeat_command(folder: RunFolder) -> str:
     """What repeats this run, ready for a shell."""
-    return f"rigwise train --from {shlex.quote(str(folder.path))}"
+    return f"rigwise train --from {shlex.quote(printable(folder.path))}"
 
 
 def _note_rig(writer: RunWriter, folder: RunFolder, surroundings: Surroundings, progress: Progress) -> RigNote:

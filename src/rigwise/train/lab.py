@@ -31,6 +31,11 @@ def recipe_model(recipe: Recipe, num_classes: int) -> BuiltModel:
     return build_model(recipe.model.name, num_classes, weights=recipe.model.weights, seed=recipe.training.seed)
 
 
+def image_size(recipe: Recipe, *, on_gpu: bool) -> int:
+    """Picture size of the trials in pixels; smaller on the CPU."""
+    return recipe.pictures.image_size if on_gpu else recipe.cpu.image_size
+
+
 class Lab(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment's fixed conditions."""
 
@@ -48,7 +53,7 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def image_size(self) -> int:
         """Picture size of this experiment in pixels; smaller on the CPU."""
-        return self.recipe.pictures.image_size if self.device.is_gpu else self.recipe.cpu.image_size
+        return image_size(self.recipe, on_gpu=self.device.is_gpu)
 
     @property
     def steps(self) -> int:

@@ -1,13 +1,16 @@
 """From what the user asked for to a recipe and pictures that can be used. No torch here: bad input is said at once."""
 
 import os
+from datetime import date
 from pathlib import Path
 
 import msgspec
 
+from rigwise.errors import BadInput
 from rigwise.speech import say
-from rigwise.telemetry.run_folder import refuse_unusable
+from rigwise.telemetry.run_folder import default_run_folder, refuse_unusable
 from rigwise.train.pictures.folder import read_pictures
+from rigwise.train.pictures.layout import find_layout
 from rigwise.train.pictures.picture_ledger import changes, same_split
 from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.progress import Progress
@@ -45,11 +48,13 @@ def prepare(request: Request, progress: Progress) -> Prepared:
     """The recipe resolved and the pictures read, split as the repeated run had them.
 
     Raises:
-        BadInput: DATA cannot be trained on, or the run folder is in use.
-        CannotWrite: there is too little space for a run.
+        BadInput: DATA cannot be trained on, or the run folder is in use or lies among the classes.
+        CannotWrite: the run folder cannot be made there, or there is too little space for a run.
     """
-    if request.out is not None:
-        refuse_unusable(request.out)
+    _must_still_be_there(request)
+    out = request.out or default_run_folder(date.today())
+    refuse_unusable(out)
+    _must_be_outside(out, request.root)
     recipe = resolve(request.recipe)
     progress.begin(say("reading pictures"), None)
     try:
@@ -66,8 +71,41 @@ def prepare(request: Request, progress: Progress) -> Prepared:
     if request.earlier is None:
         return Prepared(request=request, recipe=recipe, pictures=pictures, changed=())
     recorded = request.earlier.ledger.pictures
-    changed = changes(pictures, recorded)
-    return Prepared(request=request, recipe=recipe, pictures=same_split(pictures, recorded), changed=changed)
+    again = same_split(pictures, recorded)
+    _must_have_enough(again, request.earlier.folder)
+    return Prepared(request=request, recipe=recipe, pictures=again, changed=changes(pictures, recorded))
+
+
+def _must_still_be_there(request: Request) -> None:
+    """For a repeat: its pictures may have moved since."""
+    if request.earlier is not None and not os.path.exists(request.root):
+        raise BadInput(
+            say("the pictures of {run} are no longer in {root}", run=request.earlier.folder, root=request.root),
+            say("the path does not exist"),
+            say("name the folder they are in now: rigwise train DATA --from {run}", run=request.earlier.folder),
+        )
+
+
+def _must_be_outside(out: Path, root: Path) -> None:
+    """A run folder among the classes would be one more class of the next run."""
+    for folder in find_layout(root).splits.values():
+        if out.resolve().is_relative_to((root / folder).resolve()):
+            raise BadInput(
+                say("the run folder {out} would lie among the classes of {root}", out=out, root=root / folder),
+                say("the next run would take it for a class of pictures"),
+                say("name a folder outside of {root} with --out", root=root),
+            )
+
+
+def _must_have_enough(pictures: PictureSet, run: Path) -> None:
+    """For a repeat: pictures to learn from and to validate with must be left."""
+    for split in ("train", "val"):
+        if not getattr(pictures, split):
+            raise BadInput(
+                say("cannot repeat {run}: none of its {split} pictures is left", run=run, split=split),
+                say("{root} holds none of those that were used for it", root=pictures.root),
+                say("put them back, or start anew: rigwise train DATA"),
+            )
 
 
 def resolve(recipe: Recipe) -> Recipe:

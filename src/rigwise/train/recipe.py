@@ -16,6 +16,9 @@ from rigwise.errors import BadInput
 from rigwise.speech import say
 from rigwise.train.recipe_sections import SECTIONS, Recipe
 
+MAX_RECIPE_BYTES = 2**20
+"""A recipe has some 500 bytes; whatever is larger was named by mistake."""
+
 
 def read_recipe(path: Path) -> Recipe:
     """The recipe in a TOML file, with defaults for what it leaves out.
@@ -24,11 +27,15 @@ def read_recipe(path: Path) -> Recipe:
         BadInput: the file cannot be read or parsed, or names unknown keys or bad values (all at once).
     """
     try:
-        text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise _unreadable(path, say("there is no such file")) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, str(error)) from error
+        with path.open("rb") as file:
+            content = file.read(MAX_RECIPE_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, say("it is no text in UTF-8")) from error
+    if len(content) > MAX_RECIPE_BYTES:
+        raise _unreadable(path, say("it is larger than {limit} MiB", limit=MAX_RECIPE_BYTES // 2**20))
     return parse_recipe(text, name=str(path))
 
 
@@ -40,7 +47,7 @@ def parse_recipe(text: str, name: str) -> Recipe:
     """
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # RecursionError: brackets within brackets
         raise _unreadable(Path(name), say("it is not valid TOML: {error}", error=error)) from error
     faults: list[str] = []
     sections = {section: _section(section, tables.get(section, {}), faults) for section in SECTIONS}

@@ -23,6 +23,8 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     recipe: Recipe
     ledger: PictureLedger
     steps: tuple[Step, ...]
+    finished: bool = True
+    """False when it was interrupted: its last trial has fewer steps than planned."""
 
 
 class RepeatNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,13 +41,17 @@ def read_earlier(folder: Path) -> Earlier:
     Raises:
         BadInput: it is not the folder of a training run, or a file it needs is missing or damaged.
     """
-    steps = load_run(folder).steps
+    run = load_run(folder)
     recipe = read_recipe(RunFolder(folder).recipe)
-    return Earlier(folder=folder, recipe=recipe, ledger=read_picture_lines(folder / FILE_NAME), steps=steps)
+    ledger = read_picture_lines(folder / FILE_NAME)
+    return Earlier(folder=folder, recipe=recipe, ledger=ledger, steps=run.steps, finished=run.finished)
 
 
-def compare_losses(earlier: Iterable[Step], now: Iterable[Step]) -> tuple[bool, str]:
-    """Whether every loss of the trials in both runs is bit-equal, and the sentence that says so."""
+def compare_losses(earlier: Iterable[Step], now: Iterable[Step], *, finished: bool = True) -> tuple[bool, str]:
+    """Whether every loss of the trials in both runs is bit-equal, and the sentence that says so.
+
+    Of an earlier run that was not finished, the losses it recorded are compared.
+    """
     before, after = _losses(earlier), _losses(now)
     shared = [trial for trial in before if trial in after]
     if not shared:
@@ -57,10 +63,10 @@ def compare_losses(earlier: Iterable[Step], now: Iterable[Step]) -> tuple[bool, 
                 return False, say(
                     "losses of {trial} differ from step {step} on: {values}", trial=trial, step=step, values=values
                 )
-        if len(before[trial]) != len(after[trial]):
+        if len(before[trial]) > len(after[trial]) or (finished and len(before[trial]) < len(after[trial])):
             counts = say("{old} then, {new} now", old=len(before[trial]), new=len(after[trial]))
             return False, say("{trial} has another number of steps: {counts}", trial=trial, counts=counts)
-    total = sum(len(after[trial]) for trial in shared)
+    total = sum(len(before[trial]) for trial in shared)
     return True, say(
         "all {count} losses are bit-equal to the earlier run ({trials})", count=total, trials=", ".join(shared)
     )
@@ -79,7 +85,9 @@ def _losses(steps: Iterable[Step]) -> dict[str, list[float]]:
 
 def repeat_note(earlier: Earlier, steps: Iterable[Step], changed: Sequence[str], *, on_gpu: bool) -> RepeatNote:
     """How this run compares with the one it repeats; on a GPU, bit-equal losses are not promised."""
-    equal, sentence = compare_losses(earlier.steps, steps)
+    if not earlier.steps and not earlier.finished:
+        return RepeatNote(equal=None, text=say("the earlier run was interrupted before its first step"))
+    equal, sentence = compare_losses(earlier.steps, steps, finished=earlier.finished)
     if changed:
         count = say("{count} picture(s) are not what they were: {first}", count=len(changed), first=changed[0])
         return RepeatNote(equal=False, text=f"{count}; {sentence}")

@@ -59,6 +59,27 @@ def build_model(name: str, num_classes: int, *, weights: str = PRETRAINED, seed:
     )
 
 
+def must_take(built: BuiltModel, image_size: int) -> None:
+    """Nothing, when the model takes pictures of this size; tried with one.
+
+    Raises:
+        BadInput: it does not; many networks take one size only.
+    """
+    built.model.eval()
+    try:
+        with torch.no_grad():
+            built.model(torch.zeros(1, 3, image_size, image_size))
+    except (AssertionError, RuntimeError, ValueError) as error:  # what torch and timm raise of a shape
+        raise BadInput(
+            say("{name} cannot take pictures of {size} x {size} pixels", name=built.name, size=image_size),
+            str(error).partition("\n")[0],
+            say(
+                "give a recipe with image_size = {size} under [pictures] and under [cpu]: its weights were made for it",
+                size=built.image_size,
+            ),
+        ) from error
+
+
 def _weighted(name: str, num_classes: int, weights: str) -> tuple[Any, str]:
     """The timm model with its weights, and which ones in words."""
     if weights == RANDOM:

@@ -105,7 +105,15 @@ def _loops(link: Path) -> bool:
 
 
 def _must_be_folder(root: Path) -> None:
-    if not root.exists():
+    try:
+        is_there = root.exists()
+    except OSError as error:  # a name that is too long, a folder above that may not be entered
+        raise BadInput(
+            say("cannot reach {root}", root=root),
+            error.strerror or str(error),
+            say("give a folder with one folder of pictures for each class"),
+        ) from error
+    if not is_there:
         raise BadInput(
             say("no folder {root}", root=printable(root)),
             say("the path does not exist"),

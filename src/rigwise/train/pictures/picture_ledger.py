@@ -54,7 +54,7 @@ def read_picture_lines(path: Path) -> PictureLedger:
     try:
         root, _, *rows = path.read_text("utf-8").splitlines()
         return PictureLedger(Path(_plain(root.removeprefix(_ROOT))).expanduser(), dict(_row(row) for row in rows))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: `~`, and there is no home folder
         raise BadInput(
             say("cannot repeat from {folder}", folder=path.parent),
             say("{name} is missing or damaged: {error}", name=path.name, error=error),
@@ -64,13 +64,18 @@ def read_picture_lines(path: Path) -> PictureLedger:
 
 def _row(line: str) -> tuple[str, Recorded]:
     split, class_name, sha256, path = line.split("\t")
+    if split not in SPLITS:
+        raise ValueError(say("{split} is no split", split=repr(split)))
     return _plain(path), Recorded(split, _plain(class_name), sha256)
 
 
 def _home_relative(path: Path) -> str:
     """An absolute path with the home folder written as `~`: no user name, still usable."""
-    absolute, home = path.absolute(), Path.home()
-    return f"~/{absolute.relative_to(home)}" if absolute.is_relative_to(home) else str(absolute)
+    absolute = path.absolute()
+    try:
+        return f"~/{absolute.relative_to(Path.home())}"
+    except (ValueError, RuntimeError):  # it lies elsewhere; this user has no home folder
+        return str(absolute)
 
 
 def _quoted(name: str) -> str:
@@ -82,8 +87,8 @@ def _plain(quoted: str) -> str:
 
 
 def changes(pictures: PictureSet, recorded: dict[str, Recorded]) -> tuple[str, ...]:
-    """One line per picture that is not what it was: changed, missing or new."""
-    return tuple(_changes(pictures, recorded))
+    """One line per picture that is not what it was: changed, missing or new; by name."""
+    return tuple(sorted(_changes(pictures, recorded)))
 
 
 def _changes(pictures: PictureSet, recorded: dict[str, Recorded]) -> Iterator[str]:
