@@ -4,9 +4,7 @@ import html
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +142,7 @@ def test_names_of_any_bytes(rigwise: Run, oddly_named: Path, recipe: Path, tmp_p
         (b"a = " + b"[" * 100_000, ["not valid TOML"]),
         (b"# " + b"x" * 2**21, ["larger than 1 MiB"]),
         (b"\xef\xbb\xbf[training]\r\nstepz = 5\r\n", ["did you mean training.steps?"]),
-        (b"[trainings]\nsteps = nan\n[training]\nsteps = nan\nseed = -1\n", ["training?", "training.steps", "seed = -1"]),
+        (b"[trainings]\n[training]\nsteps = nan\nseed = -1\n", ["training?", "training.steps", "seed = -1"]),
     ],
     ids=["folder", "binary", "utf-16", "deep", "huge", "bom and crlf", "all faults"],
 )
@@ -174,13 +172,29 @@ def test_sixty_classes_of_one_picture_each_split_and_a_batch_larger_than_the_dat
     assert {trial["steps"] for trial in json.loads(run.stdout)["trials"] if not trial["not_run"]} == {1}
 
 
-@pytest.mark.parametrize("out", ["pictures/run", "pictures/bags/run", "small.toml/run", "small.toml", "pictures"])
+@pytest.mark.parametrize(
+    "out", ["pictures/run", "pictures/bags/run", "small.toml/run", "small.toml", "pictures", "loop/x"]
+)
 def test_places_where_no_run_folder_can_be(
     out: str, rigwise: Run, pictures: Path, recipe: Path, tmp_path: Path
 ) -> None:
+    (tmp_path / "loop").symlink_to("loop")
     before = sorted(tmp_path.rglob("*"))
     assert_one_clear_error(rigwise("train", pictures, "--recipe", recipe, "--out", tmp_path / out), out.split("/")[0])
     assert sorted(path for path in tmp_path.rglob("*") if "rigwise-on-" not in str(path)) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--pictures", "x" * 300], ["cannot write pictures", "File name too long"]),
+        (["--pictures", "small.toml"], ["cannot put pictures into small.toml", "it is a file"]),
+        (["--per-class", "0", "--label-noise", "2"], ["per_class is 0", "label_noise is 2.0"]),
+    ],
+)
+def test_a_demo_that_cannot_be_drawn(options: list[str], words: list[str], rigwise: Run, recipe: Path) -> None:
+    exit_code = 1 if "cannot write pictures" in words else 2
+    assert_one_clear_error(rigwise("demo", "--json", *options), *words, exit_code=exit_code)
 
 
 def test_the_default_place_among_the_classes_is_refused_too(rigwise: Run, pictures: Path, recipe: Path) -> None:
@@ -231,17 +245,6 @@ def test_a_repeat_without_a_picture_to_validate_with(
             (picture_copy / line.split("\t")[-1]).unlink()
     run = rigwise("train", picture_copy, "--from", finished_run[0])
     assert_one_clear_error(run, "none of its val pictures is left", "rigwise train DATA")
-
-
-def test_a_repeat_of_an_interrupted_run_compares_what_that_one_recorded(
-    rigwise: Run, run_copy: Path, tmp_path: Path
-) -> None:
-    with closing(sqlite3.connect(run_copy / "run.sqlite")) as connection, connection:
-        connection.execute("DELETE FROM steps WHERE trial = 'cpu bf16' OR step > 4")
-        connection.execute("UPDATE facts SET value = 'false' WHERE key = 'finished'")
-    run = rigwise("train", "--from", run_copy, "--out", tmp_path / "again")
-    assert run.returncode == 0, run.stderr
-    assert "all 4 losses are bit-equal" in run.stdout
 
 
 def break_split(run: Path) -> None:

@@ -118,7 +118,7 @@ def test_after_kill_nine_the_report_can_be_built(
     assert "cpu fp32" in (tmp_path / "run" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_it_leaves_a_page_and_no_children(
     how: signal.Signals,
     fake_machine: Callable[[str], dict[str, str]],

@@ -5,6 +5,7 @@ from typing import Any
 
 from checks.overlay import Case, OverlaySource
 
+from rigwise.probes.gpus_from_nvml import MOST_GPUS
 from rigwise.probes.rig import read_rig
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.finding import Verdict
@@ -45,6 +46,12 @@ def test_a_healthy_desktop_is_read_in_full() -> None:
     assert rig.host.num_cpus.value == 16
     assert rig.host.swap_used_bytes.value == 0
     assert rig.interpreter.value.frameworks[0].cuda_build == "12.8"
+
+
+def test_a_damaged_count_of_gpus_does_not_make_it_ask_for_ever() -> None:
+    rig = rig_of("healthy_rtx4090", nvml={"DeviceGetCount": "99999999999"})
+    assert rig.num_gpus.value == 99_999_999_999
+    assert len(rig.gpus) == MOST_GPUS
 
 
 def test_processes_are_named_from_proc() -> None:

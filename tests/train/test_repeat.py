@@ -5,9 +5,10 @@ import pytest
 
 from rigwise.errors import BadInput
 from rigwise.records.run import PictureSummary, Step
-from rigwise.train.pictures.picture_ledger import changes, picture_lines, read_picture_lines, same_split
+from rigwise.train.pictures.picture_ledger import PictureLedger, changes, picture_lines, read_picture_lines, same_split
 from rigwise.train.pictures.picture_set import Picture, PictureSet
-from rigwise.train.repeat import compare_losses
+from rigwise.train.recipe_sections import Recipe
+from rigwise.train.repeat import Earlier, RepeatNote, compare_losses, repeat_note
 
 
 def steps(trial: str, *losses: float) -> list[Step]:
@@ -41,6 +42,25 @@ def test_fewer_steps_are_not_equal() -> None:
 
 def test_no_common_trial_is_not_equal() -> None:
     assert not compare_losses(steps("cuda fp32", 1.0), steps("cpu fp32", 1.0))[0]
+
+
+def note_on_interrupted(earlier: list[Step], now: list[Step]) -> RepeatNote:
+    ledger = PictureLedger(Path("/data"), {})
+    before = Earlier(folder=Path("/run"), recipe=Recipe(), ledger=ledger, steps=tuple(earlier), finished=False)
+    return repeat_note(before, now, (), on_gpu=False)
+
+
+def test_an_interrupted_run_is_compared_as_far_as_it_came() -> None:
+    now = [*steps("fp32", 1.5, 0.25, 0.125), *steps("bf16", 1.5)]
+    note = note_on_interrupted(steps("fp32", 1.5, 0.25), now)
+    assert note.equal
+    assert "all 2 losses are bit-equal" in note.text
+    assert note_on_interrupted(steps("fp32", 1.5, 0.5), now).equal is False
+    assert note_on_interrupted(steps("fp32", 1.5, 0.25, 0.125, 0.1), now).equal is False
+
+
+def test_a_run_interrupted_before_its_first_step_promises_nothing() -> None:
+    assert note_on_interrupted([], steps("fp32", 1.5)).equal is None
 
 
 def picture_set(root: Path, **splits: tuple[Picture, ...]) -> PictureSet:

@@ -1,4 +1,4 @@
-"""Ctrl-C and `kill` end a command alike: children stopped, temporary files removed, records closed, exit code 130."""
+"""Ctrl-C, `kill` and a closed terminal end a command alike: children stopped, records closed, exit code 130."""
 
 import signal
 import time
@@ -8,11 +8,11 @@ IMPATIENT_SECONDS = 3.0
 """A second Ctrl-C within this time is taken for the first: what that one ended is still being put in order, which
 takes about one second (the step in work, then the page). Later ones count again, should that hang."""
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def raise_interruptions() -> None:
-    """From now on either signal raises KeyboardInterrupt, unless it was ignored before, as for a job in background."""
+    """From now on these signals raise KeyboardInterrupt, unless they were ignored before, as nohup does."""
     raised_at = -IMPATIENT_SECONDS
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -50,9 +50,13 @@ def cuda_version(text: str) -> tuple[int, int]:
     return number // 1000, number % 1000 // 10
 
 
+MOST_GPUS = 256
+"""Our choice: more than any machine has, so that a damaged recording cannot make us ask for ever."""
+
+
 def read_gpus(source: Source, num_gpus: Reading[int]) -> tuple[Gpu, ...]:
     """Every GPU the driver counts, reachable or not."""
-    return tuple(read_gpu(source, index) for index in range(num_gpus.value_or(0)))
+    return tuple(read_gpu(source, index) for index in range(min(num_gpus.value_or(0), MOST_GPUS)))
 
 
 def read_gpu(source: Source, index: int) -> Gpu:

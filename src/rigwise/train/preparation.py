@@ -89,7 +89,7 @@ def _must_still_be_there(request: Request) -> None:
 def _must_be_outside(out: Path, root: Path) -> None:
     """A run folder among the classes would be one more class of the next run."""
     for folder in find_layout(root).splits.values():
-        if out.resolve().is_relative_to((root / folder).resolve()):
+        if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(root / folder)):
             raise BadInput(
                 say("the run folder {out} would lie among the classes of {root}", out=out, root=root / folder),
                 say("the next run would take it for a class of pictures"),

@@ -58,8 +58,8 @@ def make_pictures(
     """
     wanted = wanted or EmbeddedSet()
     wanted.check()
-    _refuse_occupied(folder)
     try:
+        _refuse_occupied(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".drawing-", dir=folder) as scratch:
             _draw_all(Path(scratch), wanted, progress or _silent)
