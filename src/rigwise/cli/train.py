@@ -42,6 +42,7 @@ def run_and_show(request: "Request", *, json: bool) -> ExitCode:
     try:
         with ScreenProgress() as progress:
             prepared = prepare(request, progress)
+            # Only now: this imports torch, and bad input must not wait seconds for it.
             from rigwise.train.guided import Surroundings, run_guided
 
             surroundings = Surroundings(note_rig=_note_rig, sample=_sample, started=started.append)
