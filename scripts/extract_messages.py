@@ -69,9 +69,11 @@ def said_in_page(path: Path) -> Iterator[Said]:
 
 def said_by_tables() -> Iterator[tuple[Path, str]]:
     """The cells of the knowledge tables that their readers pass through say(), with their table."""
-    checks, metrics, reasons = (KNOWLEDGE / name for name in ("checks.toml", "metrics.csv", "clock_event_reasons.csv"))
-    for row in tomllib.loads(checks.read_text(encoding="utf-8")).values():
-        yield from ((checks, row[column]) for column in ("title", "action"))
+    for folder, columns in (("checks", ("title", "action")), ("signatures", ("meaning", "action", "surer"))):
+        for table in sorted((KNOWLEDGE / folder).glob("*.toml")):
+            for row in tomllib.loads(table.read_text(encoding="utf-8")).values():
+                yield from ((table, row[column]) for column in columns)
+    metrics, reasons = (KNOWLEDGE / name for name in ("metrics.csv", "clock_event_reasons.csv"))
     for table, columns in ((metrics, ("label", "description")), (reasons, ("meaning",))):
         for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
             yield from ((table, row[column]) for column in columns)

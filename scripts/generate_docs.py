@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rigwise.knowledge.check_catalogue import CheckRow, check_catalogue
+from rigwise.knowledge.signatures import signatures
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "checks.md"
 HEAD = """# Checks
@@ -24,7 +25,7 @@ could not be read never counts as ok. Run a single one with `rigwise check --onl
 - **warning**: go on with care.
 - **note**: worth knowing; the decision stays go.
 
-Commands are shown, never run. This page is made by `make docs`; its words stand in `src/rigwise/knowledge/checks.toml`
+Commands are shown, never run. This page is made by `make docs`; its words stand in `src/rigwise/knowledge/checks/`
 and in the modules under `src/rigwise/checks/`.
 """
 PART = re.compile(r"^(What|Why|How to tell): ", re.MULTILINE)
@@ -62,6 +63,11 @@ def section(check: str, row: CheckRow) -> str:
 
 def parts(check: str) -> Iterator[str]:
     """What, why and how to tell, from the docstring of the check's module; one list entry each."""
+    if check_catalogue()[check].told_only:
+        yield "- **How to tell:** a program prints one of: " + ", ".join(
+            f"`{signature.sample.splitlines()[0]}`" for signature in signatures() if signature.check == check
+        )
+        return
     words = inspect.getdoc(importlib.import_module(f"rigwise.checks.{check}")) or ""
     _, *pieces = PART.split(words)
     for name, text in zip(pieces[::2], pieces[1::2], strict=True):

@@ -71,6 +71,8 @@ def _decision(ordered: Sequence[Finding]) -> Decision:
     if Severity.WARNING in severities:
         return _because_of(Action.GO_WITH_CARE, ordered[0])
     missing = _missing(ordered)
+    if missing is not None and missing.absence is Status.NOT_RECORDED and _tells_something(ordered):
+        return Decision(action=Action.GO, because=_all_clear_in_part(ordered), next_steps=("rigwise check",))
     if missing is not None:
         next_steps = missing.next_steps or ("rigwise check --all",)
         return Decision(action=Action.CANNOT_TELL, because=missing.because, next_steps=next_steps)
@@ -101,3 +103,18 @@ def _all_clear(ordered: Sequence[Finding]) -> str:
     if unanswered:
         parts.append(say("{count} without an answer", count=unanswered))
     return ", ".join(parts)
+
+
+def _tells_something(ordered: Sequence[Finding]) -> bool:
+    """Whether some check found nothing wrong; that no known error text was printed tells nothing."""
+    catalogue = check_catalogue()
+    return any(one.verdict is Verdict.OK and not catalogue[one.check].told_only for one in ordered)
+
+
+def _all_clear_in_part(ordered: Sequence[Finding]) -> str:
+    """For a part of the evidence, such as a kernel log alone: no more is said than it shows."""
+    return say(
+        "no problem in what was given: {told}; {count} checks had nothing to read",
+        told=_all_clear([finding for finding in ordered if finding.absence is not Status.NOT_RECORDED]),
+        count=sum(finding.absence is Status.NOT_RECORDED for finding in ordered),
+    )

@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from rigwise.decide import decide
 from rigwise.errors import BadInput
 from rigwise.knowledge.check_catalogue import CheckRow, check_catalogue
 from rigwise.probes.rig import read_rig
 from rigwise.records.evidence import Quote, Status
 from rigwise.records.finding import RIG, CheckReport, Finding, Problem, Verdict
+from rigwise.records.gpu import Gpu
 from rigwise.records.reading import AbsentReading, Reading, watch_readings
-from rigwise.records.rig import Gpu, Rig
+from rigwise.records.rig import Rig
+from rigwise.records.told import Told
 from rigwise.sources.source import Source
 from rigwise.speech import say
 
@@ -34,12 +38,42 @@ def judge(rig: Rig, only: Sequence[str] = ()) -> CheckReport:
 def run_checks(rig: Rig, only: Sequence[str] = ()) -> tuple[Finding, ...]:
     """What every check says of every target, most trusted check first."""
     catalogue = check_catalogue()
-    return tuple(
-        finding
-        for check in chosen_checks(only)
-        for target, examine in _examinations(check, rig)
-        for finding in _findings(check, catalogue[check], target, examine)
+    return tuple(finding for check in chosen_checks(only) for finding in _of_check(check, catalogue[check], rig))
+
+
+def _of_check(check: str, row: CheckRow, rig: Rig) -> list[Finding]:
+    """The findings of one check; an error text that tells of its fault is a problem, or more evidence for one."""
+    found = [
+        finding for target, examine in _examinations(check, rig) for finding in _findings(check, row, target, examine)
+    ]
+    told = [one for one in rig.told if one.check == check]
+    if not told:
+        return found
+    problems = [finding for finding in found if finding.verdict is Verdict.PROBLEM]
+    if not problems:
+        return [_told_problem(check, row, one) for one in told]
+    quotes = tuple(one.quote for one in told)
+    first = msgspec.structs.replace(problems[0], evidence=(*problems[0].evidence, *quotes))
+    return [first, *problems[1:]]
+
+
+def _told_problem(check: str, row: CheckRow, told: Told) -> Finding:
+    return Finding(
+        check=check,
+        target=told.target or RIG,
+        title=row.title,
+        verdict=Verdict.PROBLEM,
+        severity=row.severity,
+        because=told.meaning,
+        evidence=(told.quote,),
+        next_steps=(told.action, *(told.next_steps or row.next_steps)),
     )
+
+
+def _told_alone(rig: Rig) -> Iterable[Problem]:
+    """Nothing, where the output of programs is at hand and says nothing of the fault."""
+    rig.program_output.need()
+    return ()
 
 
 def chosen_checks(only: Sequence[str]) -> tuple[str, ...]:
@@ -62,6 +96,9 @@ def chosen_checks(only: Sequence[str]) -> tuple[str, ...]:
 
 def _examinations(check: str, rig: Rig) -> Iterator[tuple[str, Examination]]:
     """Every target of a check with the call that examines it."""
+    if check_catalogue()[check].told_only:
+        yield RIG, partial(_told_alone, rig)
+        return
     module = importlib.import_module(f"rigwise.checks.{check}")
     if hasattr(module, "check_rig"):
         yield RIG, partial(module.check_rig, rig)

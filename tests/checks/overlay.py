@@ -17,6 +17,7 @@ from rigwise.sources.answers import (
     kernel_log_answer,
     nvml_absence,
     nvml_answer,
+    program_output_answer,
 )
 from rigwise.sources.recorded import RecordedSource
 
@@ -38,6 +39,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     files: dict[str, Answer] = {}
     commands: dict[str, Answer] = {}
     """By key; `kernel log` is the kernel log."""
+    output: str | None = None
+    """What programs printed."""
     torch: dict[str, Any] = {}
     """Fields of the framework probe's first framework."""
     torch_without: tuple[str, ...] = ()
@@ -84,6 +87,11 @@ class OverlaySource:
         if answer is None:
             return self._dated(self._recording.file(path))
         return self._dated(file_answer(path, answer[0], answer[1]))
+
+    def program_output(self) -> Evidence:
+        if self._case.output is not None:
+            return self._dated(program_output_answer(Status.OK, self._case.output))
+        return self._dated(self._recording.program_output())
 
     def kernel_log(self) -> Evidence:
         answer = self._changed("kernel log", self._case.commands)

@@ -8,7 +8,14 @@ import pytest
 from rigwise.engine import diagnose
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.finding import Action, CheckReport, Severity, Verdict
-from rigwise.sources.answers import command_answer, command_key, file_answer, kernel_log_answer, nvml_absence
+from rigwise.sources.answers import (
+    command_answer,
+    command_key,
+    file_answer,
+    kernel_log_answer,
+    nvml_absence,
+    program_output_answer,
+)
 
 HEALTHY = {
     "smi_a100_mig_535": {"gpu_count_incomplete"},
@@ -45,6 +52,9 @@ class OneAnswer:
 
     def file(self, path: str) -> Evidence:
         return file_answer(path, Status.NOT_RECORDED)
+
+    def program_output(self) -> Evidence:
+        return program_output_answer(Status.NOT_RECORDED)
 
     def kernel_log(self) -> Evidence:
         status = Status.OK if self._kernel_log else Status.NOT_RECORDED

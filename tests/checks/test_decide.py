@@ -67,7 +67,7 @@ def test_go_leads_to_the_smoke_test() -> None:
 
 
 def test_an_essential_unknown_decides_nothing_unless_there_is_a_problem() -> None:
-    unknown = finding("no_gpu_listed", Verdict.UNKNOWN, absence=Status.NOT_RECORDED)
+    unknown = finding("no_gpu_listed", Verdict.UNKNOWN, absence=Status.TIMED_OUT)
     fine = finding("hot_gpu", Verdict.OK)
     assert decide([unknown, fine]).decision.action is Action.CANNOT_TELL
     assert decide([unknown, fine]).decision.next_steps == ("step of no_gpu_listed",)
@@ -121,3 +121,11 @@ def test_who_cannot_tell_always_names_a_command() -> None:
     unreadable = finding("no_gpu_listed", Verdict.UNKNOWN, absence=Status.UNREADABLE, next_steps=())
     decision = decide([unreadable]).decision
     assert (decision.because, decision.next_steps) == ("because", ("rigwise check --all",))
+
+
+def test_a_part_of_the_evidence_without_a_problem_is_go_and_says_that_it_is_a_part() -> None:
+    unknown = finding("no_gpu_listed", Verdict.UNKNOWN, absence=Status.NOT_RECORDED)
+    decision = decide([unknown, finding("hot_gpu", Verdict.OK)]).decision
+    assert decision.action is Action.GO
+    assert "what was given" in decision.because
+    assert decide([unknown]).decision.action is Action.CANNOT_TELL

@@ -39,7 +39,7 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(archive: zipfile.Zip
     "name",
     [
         "py.typed",
-        "knowledge/checks.toml",
+        "knowledge/checks/10-visibility.toml",
         "knowledge/gpus.csv",
         "probes/framework_probe.py",
         "report/templates/report.html.j2",

@@ -6,7 +6,7 @@ import pytest
 
 from rigwise.probes.gpus_from_xml import SmiLog
 from rigwise.records.evidence import Evidence, Status
-from rigwise.records.rig import Gpu
+from rigwise.records.gpu import Gpu
 
 
 def log_of(text: str, status: Status = Status.OK) -> SmiLog:

@@ -4,8 +4,11 @@ import msgspec
 import pytest
 
 from rigwise.records.evidence import Quote, Status
+from rigwise.records.gpu import Gpu
+from rigwise.records.host import Host
 from rigwise.records.reading import Reading
-from rigwise.records.rig import Framework, Gpu, Host, Interpreter, PciDevice, Rig
+from rigwise.records.rig import PciDevice, Rig
+from rigwise.records.software import Framework, Interpreter
 from rigwise.report.causes import absence_words
 from rigwise.report.rig_text import rig_lines
 

@@ -57,6 +57,9 @@ class Gpus:
     def file(self, path: str) -> Evidence:
         raise AssertionError(path)
 
+    def program_output(self) -> Evidence:
+        raise AssertionError("the sampler must not ask for program output")
+
     def kernel_log(self) -> Evidence:
         raise AssertionError("the sampler must not read the kernel log")
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from rigwise.knowledge.clock_event_reasons import ClockEventReason, ClockEventVerdict, reasons_in
 from rigwise.records.finding import Problem, Severity
-from rigwise.records.rig import Gpu, Rig
+from rigwise.records.gpu import Gpu
+from rigwise.records.rig import Rig
 from rigwise.speech import say
 
 CAPPED_DRAW_RATIO = 0.7

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from rigwise.knowledge.drivers import DriverFloor, driver_floors, version_numbers
 from rigwise.records.excerpt import framework_facts
 from rigwise.records.finding import Problem
-from rigwise.records.rig import Framework, Rig
+from rigwise.records.rig import Rig
+from rigwise.records.software import Framework
 from rigwise.speech import say
 
 CONSUMER_NAMES = ("GeForce", "TITAN", "Quadro", "RTX")

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from rigwise.records.excerpt import framework_facts
 from rigwise.records.finding import Problem, Severity
-from rigwise.records.rig import Framework, Rig
+from rigwise.records.rig import Rig
+from rigwise.records.software import Framework
 from rigwise.speech import say
 
 Capability = tuple[int, int]

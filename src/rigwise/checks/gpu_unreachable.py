@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from rigwise.records.evidence import Status
 from rigwise.records.finding import Problem
-from rigwise.records.rig import Gpu, Rig
+from rigwise.records.gpu import Gpu
+from rigwise.records.rig import Rig
 from rigwise.speech import say
 
 

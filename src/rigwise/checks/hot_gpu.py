@@ -9,7 +9,8 @@ others, so no fixed number is used.
 from collections.abc import Iterator
 
 from rigwise.records.finding import Problem, Severity
-from rigwise.records.rig import Gpu, Rig
+from rigwise.records.gpu import Gpu
+from rigwise.records.rig import Rig
 from rigwise.speech import say
 
 MARGIN_CELSIUS = 3

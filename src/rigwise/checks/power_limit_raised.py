@@ -8,7 +8,8 @@ How to tell: the enforced limit against the default limit, both from the card.
 from collections.abc import Iterator
 
 from rigwise.records.finding import Problem
-from rigwise.records.rig import Gpu, Rig
+from rigwise.records.gpu import Gpu
+from rigwise.records.rig import Rig
 from rigwise.speech import say
 from rigwise.units import significant
 

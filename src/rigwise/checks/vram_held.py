@@ -9,7 +9,8 @@ the utilisation cannot prove that a holder is idle, so the words say "at this mo
 from collections.abc import Iterator
 
 from rigwise.records.finding import Problem, Severity
-from rigwise.records.rig import Gpu, GpuProcess, Rig
+from rigwise.records.gpu import Gpu, GpuProcess
+from rigwise.records.rig import Rig
 from rigwise.speech import say
 from rigwise.units import memory, percent
 

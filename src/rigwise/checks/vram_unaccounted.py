@@ -12,8 +12,9 @@ import msgspec
 
 from rigwise.records.evidence import Status
 from rigwise.records.finding import Problem, Severity
+from rigwise.records.gpu import Gpu, GpuProcess
 from rigwise.records.reading import AbsentReading, Reading
-from rigwise.records.rig import Gpu, GpuProcess, Rig
+from rigwise.records.rig import Rig
 from rigwise.speech import say
 from rigwise.units import MIB, memory
 

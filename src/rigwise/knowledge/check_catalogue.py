@@ -12,7 +12,7 @@ from rigwise.speech import say
 
 
 class CheckRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One check of checks.toml; the order of the file is the order of trust."""
+    """One check of knowledge/checks; the order of the files and rows is the order of trust."""
 
     title: str
     """The fault, as a headline."""
@@ -25,12 +25,16 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where the rule comes from."""
     checked_on: datetime.date
     """When the sources were last read."""
+    rows: tuple[str, ...] = ()
+    """The tasks (T1 to T20) and symptoms (S1 to S8, P1 to P6) that it serves."""
     follows: tuple[str, ...] = ()
     """Checks further up whose fault brings this fault with it, which is then their symptom."""
     needs: tuple[str, ...] = ()
     """Checks whose fault keeps this one from telling anything."""
     essential: bool = False
     """Without this one nothing can be decided."""
+    told_only: bool = False
+    """It has no module: only error texts (knowledge/signatures) tell of it."""
 
 
 @cache
@@ -40,13 +44,15 @@ def check_catalogue() -> dict[str, CheckRow]:
     Raises:
         ValueError: the catalogue itself is wrong.
     """
-    text = resources.files("rigwise.knowledge").joinpath("checks.toml").read_text(encoding="utf-8")
+    folder = resources.files("rigwise.knowledge").joinpath("checks")
+    tables = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    text = "\n".join(table.read_text(encoding="utf-8") for table in tables)
     catalogue = msgspec.convert(tomllib.loads(text), dict[str, CheckRow])
     above: set[str] = set()
     for check, row in catalogue.items():
         strangers = (set(row.follows) - above) | (set(row.needs) - set(catalogue))
         if strangers:
-            raise ValueError(f"checks.toml: {check} follows or needs {', '.join(sorted(strangers))}, not above it")
+            raise ValueError(f"knowledge/checks: {check} follows or needs {', '.join(sorted(strangers))}, not above it")
         above.add(check)
     return {check: _in_words(row) for check, row in catalogue.items()}
 

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from rigwise.probes.answers import assignments, parsed
 from rigwise.records.evidence import Evidence, Status
+from rigwise.records.gpu import Gpu, GpuProcess
 from rigwise.records.reading import Reading, absent, present
-from rigwise.records.rig import Gpu, GpuProcess
 from rigwise.sources.source import Source
 
 T = TypeVar("T")

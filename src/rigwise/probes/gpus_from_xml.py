@@ -17,8 +17,8 @@ from rigwise.probes.answers import parsed, version_pair
 from rigwise.probes.gpus_from_nvml import short_bus_id
 from rigwise.probes.smi_messages import explained, explained_value
 from rigwise.records.evidence import Evidence, Status
+from rigwise.records.gpu import Gpu, GpuProcess
 from rigwise.records.reading import Reading, absent, present
-from rigwise.records.rig import Gpu, GpuProcess
 from rigwise.sources.source import Source
 from rigwise.units import MIB
 

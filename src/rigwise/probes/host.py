@@ -4,8 +4,8 @@ import re
 
 from rigwise.probes.answers import line_with, parsed, parsed_line
 from rigwise.records.evidence import Evidence, Status
+from rigwise.records.host import Host
 from rigwise.records.reading import Reading, absent, present
-from rigwise.records.rig import Host
 from rigwise.sources.source import Source
 
 KIB = 1024

@@ -11,7 +11,7 @@ import msgspec
 
 from rigwise.probes.answers import parsed
 from rigwise.records.reading import Reading
-from rigwise.records.rig import Interpreter
+from rigwise.records.software import Interpreter
 from rigwise.sources.source import Source
 
 PROBE = Path(__file__).with_name("framework_probe.py")

@@ -6,8 +6,8 @@ import msgspec
 
 from rigwise.probes.answers import line_with
 from rigwise.records.evidence import Status
+from rigwise.records.gpu import Gpu, GpuProcess
 from rigwise.records.reading import Reading
-from rigwise.records.rig import Gpu, GpuProcess
 from rigwise.sources.source import Source
 
 

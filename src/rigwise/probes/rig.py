@@ -5,16 +5,27 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from rigwise.probes import gpus_from_nvml as nvml
+from rigwise.probes.container_engine import read_container_engine
+from rigwise.probes.cpu import read_cpu
+from rigwise.probes.deep import read_deep
 from rigwise.probes.driver import read_device_node, read_kernel_driver_version
 from rigwise.probes.gpus_from_xml import SmiLog, read_smi_log
 from rigwise.probes.host import read_host
 from rigwise.probes.interpreter import read_interpreter
+from rigwise.probes.kernel_events import read_log_events
 from rigwise.probes.kernel_log import read_kernel_log
+from rigwise.probes.network import read_network
 from rigwise.probes.pci import read_pci_gpus
 from rigwise.probes.processes import name_processes
+from rigwise.probes.program_output import read_program_output, read_told
+from rigwise.probes.stack import read_stack
+from rigwise.probes.storage import read_storage
+from rigwise.probes.topology import read_topology
+from rigwise.records.deep import DeepLook
 from rigwise.records.evidence import Evidence, Status
+from rigwise.records.gpu import Gpu
 from rigwise.records.reading import Reading, absent
-from rigwise.records.rig import Gpu, Rig
+from rigwise.records.rig import Rig
 from rigwise.sources.source import Source
 
 
@@ -28,13 +39,18 @@ class DriverAnswers(NamedTuple):
     cuda_driver_version: Reading[tuple[int, int]]
 
 
-def read_rig(source: Source, *, python: str | None = None) -> Rig:
-    """The machine at this moment. `python` is the interpreter whose frameworks are asked."""
+def read_rig(source: Source, *, python: str | None = None, deep: bool = False) -> Rig:
+    """The machine at this moment.
+
+    `python` is the interpreter whose frameworks are asked; `deep` adds the active probes, or what a recording holds
+    of them.
+    """
     asked = AskedSource(source)
     with ThreadPoolExecutor(1, "framework-probe") as pool:
         interpreter = pool.submit(read_interpreter, asked, python)
         log = None if _answers_nvml(asked) else read_smi_log(asked)
         driver = _from_nvml(asked) if log is None else _from_smi(asked, log)
+        kernel_log, output = read_kernel_log(asked), read_program_output(asked)
         return Rig(
             **driver._asdict(),
             kernel_driver_version=read_kernel_driver_version(asked),
@@ -43,7 +59,17 @@ def read_rig(source: Source, *, python: str | None = None) -> Rig:
             wsl_device=read_device_node(asked, "/dev/dxg"),
             host=read_host(asked),
             interpreter=interpreter.result(),
-            kernel_log=read_kernel_log(asked),
+            kernel_log=kernel_log,
+            log_events=read_log_events(asked, kernel_log),
+            cpu=read_cpu(asked),
+            storage=read_storage(asked),
+            network=read_network(asked),
+            topology=read_topology(asked),
+            container_engine=read_container_engine(asked),
+            stack=read_stack(asked),
+            program_output=output,
+            told=read_told(output, kernel_log),
+            deep=read_deep(asked, python) if deep else DeepLook(),
             hung=asked.hung(),
             collected_on=asked.collected_on() or (log.taken_on() if log else ""),
         )
@@ -104,6 +130,10 @@ class AskedSource:
     def kernel_log(self) -> Evidence:
         """The source's answer."""
         return self._kept(self._source.kernel_log())
+
+    def program_output(self) -> Evidence:
+        """The source's answer."""
+        return self._kept(self._source.program_output())
 
     def hung(self) -> tuple[Reading[Any], ...]:
         """One reading for each question that hung, the driver's first; after one NVML call all others wait for it."""

@@ -6,7 +6,7 @@ import msgspec
 
 from rigwise.records.evidence import Quote, Status
 from rigwise.records.reading import Reading
-from rigwise.records.rig import Framework, Interpreter
+from rigwise.records.software import Framework, Interpreter
 
 
 def log_lines(log: Reading[tuple[str, ...]], pattern: str) -> tuple[Reading[str], ...]:

@@ -87,6 +87,11 @@ def absent(name: str, evidence: Evidence, status: Status | None = None) -> Readi
     return Reading(name, None, reason, evidence.quote(), evidence.return_code)
 
 
+def not_asked(name: str) -> Reading[Any]:
+    """A reading of something that only some ways of reading a machine know about."""
+    return Reading(name, None, Status.NOT_RECORDED, Quote("", ""))
+
+
 @contextmanager
 def watch_readings() -> Iterator[list[Reading[Any]]]:
     """Collect every reading that is needed inside the block."""

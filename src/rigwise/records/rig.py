@@ -4,66 +4,15 @@ from typing import Any
 
 import msgspec
 
-from rigwise.records.evidence import Quote, Status
-from rigwise.records.reading import AbsentReading, Reading
-
-NOT_ASKED: Reading[Any] = Reading("", None, Status.NOT_RECORDED, Quote("", ""))
-"""For values that only some ways of reading a rig know about."""
-
-
-class GpuProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """One process that holds VRAM, as the driver names it."""
-
-    pid: int
-    name: str
-    """Process name, or "" where it could not be read (other container, other user)."""
-    user: str
-    used_bytes: int | None
-    """None where the driver does not say (WDDM, MIG, some containers)."""
-    kind: str
-    """`compute` or `graphics`."""
-
-
-class Gpu(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU. Identified by UUID; the index is for display."""
-
-    index: int
-    reachable: Reading[bool]
-    """Whether NVML gave a handle; absent with status `lost` when the GPU is off the bus."""
-    name: Reading[str]
-    uuid: Reading[str]
-    pci_bus_id: Reading[str]
-    compute_capability: Reading[tuple[int, int]]
-    memory_total_bytes: Reading[int]
-    memory_used_bytes: Reading[int]
-    memory_free_bytes: Reading[int]
-    gpu_utilization_ratio: Reading[float]
-    memory_utilization_ratio: Reading[float]
-    temperature_celsius: Reading[int]
-    temperature_slowdown_celsius: Reading[int]
-    power_draw_watts: Reading[float]
-    power_limit_enforced_watts: Reading[float]
-    power_limit_default_watts: Reading[float]
-    sm_clock_mhz: Reading[int]
-    sm_clock_max_mhz: Reading[int]
-    memory_clock_mhz: Reading[int]
-    clocks_event_reasons: Reading[int]
-    """Bit mask as NVML gives it; `knowledge` names the bits."""
-    pcie_link_gen: Reading[int]
-    pcie_link_gen_max: Reading[int]
-    pcie_link_width: Reading[int]
-    pcie_link_width_max: Reading[int]
-    performance_state: Reading[int]
-    mig_enabled: Reading[bool]
-    processes: Reading[tuple[GpuProcess, ...]]
-    driver_model: Reading[str] = NOT_ASKED
-    """`WDDM` or `TCC` on Windows; absent on Linux."""
-
-    @property
-    def label(self) -> str:
-        """`GPU 1 (NVIDIA GeForce RTX 4090, 0000:41:00.0)`, as far as it is known."""
-        known = [reading.value for reading in (self.name, self.pci_bus_id) if reading.value]
-        return f"GPU {self.index} ({', '.join(known)})" if known else f"GPU {self.index}"
+from rigwise.records.deep import DeepLook
+from rigwise.records.evidence import Status
+from rigwise.records.gpu import Gpu
+from rigwise.records.host import Cpu, Host, Network, Storage
+from rigwise.records.kernel_events import LogEvent
+from rigwise.records.reading import AbsentReading, Reading, not_asked
+from rigwise.records.software import ContainerEngine, Interpreter, Stack
+from rigwise.records.told import Told
+from rigwise.records.topology import Topology
 
 
 class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,57 +24,6 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     """`10de:2684`"""
     driver: str
     """Kernel driver bound to it (`nvidia`, `nouveau`, `vfio-pci`), or ""."""
-
-
-class Framework(msgspec.Struct, frozen=True, kw_only=True):
-    """One AI framework as the user's interpreter sees it."""
-
-    name: str
-    """`torch`, `tensorflow`, `jax`."""
-    version: str
-    cuda_build: str | None = None
-    """CUDA version it was built for (`13.0`), None for a CPU-only build or when unknown."""
-    cpu_only: bool | None = None
-    """Whether the build has no CUDA at all; None when not determined."""
-    arch_list: tuple[str, ...] = ()
-    """Architectures compiled in (`sm_90`)."""
-    cuda_available: bool | None = None
-    device_count: int | None = None
-    device_capabilities: tuple[tuple[int, int], ...] = ()
-    kernel_ok: bool | None = None
-    """Whether one real kernel ran on each visible GPU."""
-    error: str = ""
-    """First line of what it raised, in its own words."""
-
-
-class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's Python and what it holds."""
-
-    executable: str
-    version: str
-    cuda_visible_devices: str | None = None
-    """The environment variable, None when unset."""
-    frameworks: tuple[Framework, ...] = ()
-
-
-class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """The machine around the GPUs."""
-
-    os_name: Reading[str]
-    kernel: Reading[str]
-    container: Reading[str]
-    """`docker`, `podman`, `kubernetes`, `lxc` ...; "none" when the markers were read and say none."""
-    wsl: Reading[bool]
-    num_cpus: Reading[int]
-    ram_total_bytes: Reading[int]
-    ram_available_bytes: Reading[int]
-    swap_total_bytes: Reading[int]
-    swap_used_bytes: Reading[int]
-    memory_pressure_ratio: Reading[float]
-    """PSI `some avg60` of memory, 0 to 1: share of the last minute some task waited for memory."""
-    loaded_modules: Reading[tuple[str, ...]]
-    """Names in /proc/modules."""
-    secure_boot: Reading[bool]
 
 
 class Rig(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +47,20 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
     kernel_log: Reading[tuple[str, ...]]
     hung: tuple[Reading[Any], ...]
     """Questions that did not answer within their time limit."""
-    wsl_device: Reading[str] = NOT_ASKED
+    log_events: Reading[tuple[LogEvent, ...]] = not_asked("kernel log")
+    """Of the kernel log and the fabric manager's log, oldest first."""
+    cpu: Cpu = Cpu()
+    storage: Storage = Storage()
+    network: Network = Network()
+    topology: Topology = Topology()
+    container_engine: ContainerEngine = ContainerEngine()
+    stack: Stack = Stack()
+    program_output: Reading[str] = not_asked("program output")
+    """What programs printed, where somebody handed it over."""
+    told: tuple[Told, ...] = ()
+    """Error texts recognised in it, and in the kernel log."""
+    deep: DeepLook = DeepLook()
+    wsl_device: Reading[str] = not_asked("device file /dev/dxg")
     """What /dev/dxg, the GPU device of WSL2, is to this user."""
     collected_on: str = ""
     """UTC date of the evidence, ISO 8601; "" when unknown. Checks must not look at the clock."""

@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from rigwise.records.evidence import Status
+from rigwise.records.gpu import Gpu
+from rigwise.records.host import Host
 from rigwise.records.reading import Reading
-from rigwise.records.rig import Framework, Gpu, Host, Interpreter, Rig
+from rigwise.records.rig import Rig
+from rigwise.records.software import Framework, Interpreter
 from rigwise.report.causes import absence_words
 from rigwise.speech import say
 from rigwise.units import memory

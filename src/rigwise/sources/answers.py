@@ -55,6 +55,12 @@ def kernel_log_answer(command: Evidence) -> Evidence:
     )
 
 
+def program_output_answer(status: Status, text: str = "") -> Evidence:
+    """What programs printed, or why none of it is there."""
+    key = "program output"
+    return Evidence(source=key, key=key, status=status, text=_words(status, text))
+
+
 def _words(status: Status, text: str) -> str:
     return text if text or status in (Status.OK, Status.FAILED) else _absence_words(status)
 

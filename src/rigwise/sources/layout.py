@@ -5,6 +5,7 @@ commands/index.tsv  key, status, exit status, seconds, file name
 commands/*.txt      what each command printed
 files/PATH          the text of each file
 files.tsv           path, status, text: what cannot lie under files/ (absent files, folders, odd paths)
+program_output.txt  what programs printed, where somebody handed it over
 collected_at.txt    when, UTC, ISO 8601
 kernel.log          the kernel log; where it could not be read, a row `kernel log` of commands/index.tsv
 
@@ -24,6 +25,7 @@ FILES = "files"
 FILE_INDEX = "files.tsv"
 KERNEL_LOG = "kernel.log"
 KERNEL_LOG_KEY = "kernel log"
+PROGRAM_OUTPUT = "program_output.txt"
 COLLECTED_AT = "collected_at.txt"
 HANG = "hang"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.evidence import Evidence, Status
-from rigwise.sources.answers import command_key, kernel_log_answer
+from rigwise.sources.answers import command_key, kernel_log_answer, program_output_answer
 from rigwise.sources.commands import run_command
 from rigwise.sources.files import read_file
 from rigwise.sources.nvml import NVML_LIMIT_SECONDS, Nvml
@@ -56,6 +56,10 @@ class LiveSource:
     def kernel_log(self) -> Evidence:
         """The kernel log: from `dmesg`, or from the journal where dmesg is for root only."""
         return _timed(_kernel_log)
+
+    def program_output(self) -> Evidence:
+        """A machine keeps no record of what its programs printed."""
+        return program_output_answer(Status.NOT_SUPPORTED)
 
     @property
     def _simulated(self) -> bool:

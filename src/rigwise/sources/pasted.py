@@ -12,6 +12,7 @@ from rigwise.sources.answers import (
     file_answer,
     kernel_log_answer,
     nvml_absence,
+    program_output_answer,
 )
 from rigwise.speech import say
 
@@ -33,18 +34,36 @@ _KERNEL_LINE = re.compile(
 
 
 class Pieces(msgspec.Struct, frozen=True):
-    """What was recognised in a text."""
+    """What was recognised in a text: answers to questions, each in the words that were pasted."""
 
-    smi_xml: str | None = None
+    commands: dict[str, str] = {}
+    """By key; several outputs of the same command one after the other."""
+    files: dict[str, str] = {}
+    """By path."""
     kernel_log: str | None = None
+    program_output: str | None = None
+    """Whatever is nothing else."""
 
     def __bool__(self) -> bool:
-        return self.smi_xml is not None or self.kernel_log is not None
+        return bool(self.commands or self.files or self.kernel_log or self.program_output)
 
     def joined(self, other: "Pieces") -> "Pieces":
-        """Both together: the first nvidia-smi output, and the kernel logs one after the other."""
-        logs = [log for log in (self.kernel_log, other.kernel_log) if log is not None]
-        return Pieces(self.smi_xml or other.smi_xml, "\n".join(logs) if logs else None)
+        """Both together, what answers the same question one after the other."""
+        return Pieces(
+            _joined(self.commands, other.commands),
+            _joined(self.files, other.files),
+            _end_to_end(self.kernel_log, other.kernel_log),
+            _end_to_end(self.program_output, other.program_output),
+        )
+
+
+def _joined(first: dict[str, str], second: dict[str, str]) -> dict[str, str]:
+    shared = {key: f"{first[key]}\n{second[key]}" for key in first.keys() & second.keys()}
+    return first | second | shared
+
+
+def _end_to_end(first: str | None, second: str | None) -> str | None:
+    return "\n".join(text for text in (first, second) if text is not None) or None
 
 
 class PastedSource:
@@ -64,28 +83,31 @@ class PastedSource:
         return nvml_absence(name, gpu, Status.NOT_RECORDED)
 
     def command(self, argv: Sequence[str], *, key: str | None = None, timeout_seconds: float = 10.0) -> Evidence:
-        """The recognised output of `nvidia-smi -q -x`."""
+        """The recognised output of the command."""
         name = command_key(argv, key)
-        if name == SMI_XML_KEY and self._pieces.smi_xml is not None:
-            return command_answer(name, Status.OK, self._pieces.smi_xml)
-        return command_answer(name, Status.NOT_RECORDED)
+        text = self._pieces.commands.get(name)
+        return command_answer(name, Status.NOT_RECORDED if text is None else Status.OK, text or "")
 
     def file(self, path: str) -> Evidence:
-        """Not recorded."""
-        return file_answer(path, Status.NOT_RECORDED)
+        """The recognised text of the file."""
+        text = self._pieces.files.get(path)
+        return file_answer(path, Status.NOT_RECORDED if text is None else Status.OK, text or "")
 
     def kernel_log(self) -> Evidence:
         """The recognised kernel log."""
         log = self._pieces.kernel_log
-        if log is None:
-            return kernel_log_answer(command_answer("", Status.NOT_RECORDED))
-        return kernel_log_answer(command_answer("", Status.OK, log))
+        return kernel_log_answer(command_answer("", Status.NOT_RECORDED if log is None else Status.OK, log or ""))
+
+    def program_output(self) -> Evidence:
+        """What is left when everything else was recognised."""
+        text = self._pieces.program_output
+        return program_output_answer(Status.NOT_RECORDED if text is None else Status.OK, text or "")
 
 
 def recognise(text: str) -> Pieces:
     r"""The pieces of evidence in `text`, without the prompts, quotation marks and fences around them.
 
-    >>> recognise("$ nvidia-smi -q -x\n<nvidia_smi_log><gpu/></nvidia_smi_log>\n$ ").smi_xml
+    >>> recognise("$ nvidia-smi -q -x\n<nvidia_smi_log><gpu/></nvidia_smi_log>\n$ ").commands["nvidia-smi -q -x"]
     '<nvidia_smi_log><gpu/></nvidia_smi_log>'
     >>> recognise("see below\n```\n[  12.000001] NVRM: Xid (PCI:0000:41:00): 79\n```\n").kernel_log
     '[  12.000001] NVRM: Xid (PCI:0000:41:00): 79'
@@ -93,7 +115,7 @@ def recognise(text: str) -> Pieces:
     text = _unquoted(text.replace("\r\n", "\n"))
     xml = _SMI_XML.search(text)
     rest = _SMI_XML.sub("", text)
-    return Pieces(xml[0] if xml else None, _kernel_log(rest.split("\n")))
+    return Pieces({SMI_XML_KEY: xml[0]} if xml else {}, {}, _kernel_log(rest.split("\n")))
 
 
 def recognised_kinds() -> str:

@@ -16,6 +16,7 @@ from rigwise.sources.answers import (
     kernel_log_answer,
     nvml_absence,
     nvml_answer,
+    program_output_answer,
 )
 
 Question = tuple[int | None, str]
@@ -91,6 +92,13 @@ class RecordedSource:
         if stored.is_file():
             return self._dated(kernel_log_answer(command_answer(layout.KERNEL_LOG_KEY, Status.OK, _read(stored), 0)))
         return self._dated(kernel_log_answer(self._command(layout.KERNEL_LOG_KEY)))
+
+    def program_output(self) -> Evidence:
+        """The text that was recorded with it, if any; otherwise as on a live machine."""
+        stored = self._folder / layout.PROGRAM_OUTPUT
+        if stored.is_file():
+            return self._dated(program_output_answer(Status.OK, _read(stored)))
+        return self._dated(program_output_answer(Status.NOT_SUPPORTED))
 
     def _dated(self, answer: Evidence) -> Evidence:
         return msgspec.structs.replace(answer, collected_at=self._collected_at)

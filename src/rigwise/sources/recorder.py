@@ -20,6 +20,7 @@ class Recorder:
         self._nvml: dict[tuple[int | None, str], Evidence] = {}
         self._commands: dict[str, Evidence] = {}
         self._files: dict[str, Evidence] = {}
+        self._program_output: Evidence | None = None
 
     @property
     def name(self) -> str:
@@ -50,6 +51,11 @@ class Recorder:
         self._commands.setdefault(layout.KERNEL_LOG_KEY, answer)
         return answer
 
+    def program_output(self) -> Evidence:
+        """The wrapped source's answer."""
+        self._program_output = self._source.program_output()
+        return self._program_output
+
     def write(self, folder: Path, *, masked: bool = True, identity: Identity | None = None) -> list[Path]:
         """Writes the evidence folder and returns its files, relative to it.
 
@@ -76,6 +82,8 @@ class Recorder:
                 yield f"{layout.COMMANDS}/{self._file_name(key)}", answer.text
         for path in filter(self._lies_as_file, self._files):
             yield layout.FILES + path, self._files[path].text
+        if self._program_output is not None and self._program_output.status is Status.OK:
+            yield layout.PROGRAM_OUTPUT, self._program_output.text
         yield layout.FILE_INDEX, layout.table("path\tstatus\ttext", self._file_rows())
 
     def _collected_at(self) -> str:

@@ -7,7 +7,7 @@ from rigwise.records.evidence import Evidence
 
 
 class Source(Protocol):
-    """A live machine, a run folder, or a pasted text: all answer the same four questions."""
+    """A live machine, a run folder, or a pasted text: all answer the same five questions."""
 
     @property
     def name(self) -> str:
@@ -24,3 +24,6 @@ class Source(Protocol):
 
     def kernel_log(self) -> Evidence:
         """The kernel log, oldest line first."""
+
+    def program_output(self) -> Evidence:
+        """What programs printed and people wrote: error messages, tracebacks, logs; whatever is nothing else."""
