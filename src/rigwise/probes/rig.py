@@ -17,6 +17,7 @@ from rigwise.probes.kernel_log import read_kernel_log
 from rigwise.probes.network import read_network
 from rigwise.probes.pci import read_pci_gpus
 from rigwise.probes.processes import name_processes
+from rigwise.probes.profile_table import read_profile
 from rigwise.probes.program_output import read_program_output, read_told
 from rigwise.probes.stack import read_stack
 from rigwise.probes.storage import read_storage
@@ -69,6 +70,7 @@ def read_rig(source: Source, *, python: str | None = None, deep: bool = False) -
             stack=read_stack(asked),
             program_output=output,
             told=read_told(output, kernel_log),
+            profile=read_profile(asked),
             deep=read_deep(asked, python) if deep else DeepLook(),
             hung=asked.hung(),
             collected_on=asked.collected_on() or (log.taken_on() if log else ""),

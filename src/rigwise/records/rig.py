@@ -9,6 +9,7 @@ from rigwise.records.evidence import Status
 from rigwise.records.gpu import Gpu
 from rigwise.records.host import Cpu, Host, Network, Storage
 from rigwise.records.kernel_events import LogEvent
+from rigwise.records.profile import Profile
 from rigwise.records.reading import AbsentReading, Reading, not_asked
 from rigwise.records.software import ContainerEngine, Interpreter, Stack
 from rigwise.records.told import Told
@@ -59,6 +60,7 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
     """What programs printed, where somebody handed it over."""
     told: tuple[Told, ...] = ()
     """Error texts recognised in it, and in the kernel log."""
+    profile: Reading[Profile] = not_asked("profile of the script")
     deep: DeepLook = DeepLook()
     wsl_device: Reading[str] = not_asked("device file /dev/dxg")
     """What /dev/dxg, the GPU device of WSL2, is to this user."""

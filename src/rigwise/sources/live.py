@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.evidence import Evidence, Status
-from rigwise.sources.answers import command_key, kernel_log_answer, program_output_answer
+from rigwise.sources.answers import command_answer, command_key, kernel_log_answer, program_output_answer
 from rigwise.sources.commands import run_command
 from rigwise.sources.files import read_file
 from rigwise.sources.nvml import NVML_LIMIT_SECONDS, Nvml
@@ -46,6 +46,8 @@ class LiveSource:
     def command(self, argv: Sequence[str], *, key: str | None = None, timeout_seconds: float = 10.0) -> Evidence:
         """Standard output of a command; of a failed one, both outputs."""
         name = command_key(argv, key)
+        if not argv:
+            return command_answer(name, Status.NOT_RECORDED)
         words = shlex.split(name) if self._simulated else argv
         return _timed(lambda: run_command(name, words, timeout_seconds))
 

@@ -17,7 +17,10 @@ class Source(Protocol):
         """The answer of one row of knowledge/nvml_calls.csv, in that row's text encoding."""
 
     def command(self, argv: Sequence[str], *, key: str | None = None, timeout_seconds: float = 10.0) -> Evidence:
-        """Standard output of a command. `key` names it in recordings where argv differs between machines."""
+        """Standard output of a command. `key` names it in recordings where argv differs between machines.
+
+        Without argv nothing is run: the answer is what somebody handed over under that key, if anything.
+        """
 
     def file(self, path: str) -> Evidence:
         """A file's text; for a device node, a description of it instead of its content."""
