@@ -29,9 +29,8 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
 
 
 def _because(profile: Profile, gpu_share: float) -> str:
-    dearest = [
-        f"{row.name} {percent(row.self_cpu_seconds / profile.cpu_seconds)}" for row in profile.dearest(on_gpu=False)
-    ]
+    dearest = profile.dearest(on_gpu=False)
+    shares = [f"{row.name} {percent(row.self_cpu_seconds / profile.cpu_seconds)}" for row in dearest]
     return say(
         "The GPU worked {share} of the CPU time. Most CPU time: {names}.",
         share=percent(gpu_share),
