@@ -13,6 +13,7 @@ from rigwise.records.evidence import Status
 from rigwise.sources import opening
 from rigwise.sources.opening import open_source
 from rigwise.sources.recorded import RecordedSource
+from rigwise.sources.unpacking import MAX_PART_BYTES
 
 XML = '<?xml version="1.0" ?>\n<nvidia_smi_log>\n<gpu id="00000000:41:00.0"/>\n</nvidia_smi_log>\n'
 LOG = (
@@ -47,11 +48,11 @@ def xml_of(content: bytes, folder: Path) -> str:
     ids=["utf-8", "bom", "utf-16", "utf-16 no bom", "crlf", "prompt", "markdown", "quoted", "gzip"],
 )
 def test_smi_xml_however_it_was_sent(content: bytes, tmp_path: Path) -> None:
-    assert xml_of(content, tmp_path).split() == XML.split()[3:]
+    assert xml_of(content, tmp_path).split() == XML.split()
 
 
 def test_a_truncated_xml_is_taken_for_what_it_is(tmp_path: Path) -> None:
-    assert xml_of(XML[:60].encode(), tmp_path).startswith("<nvidia_smi_log>")
+    assert xml_of(XML[:60].encode(), tmp_path) == XML[:60]
 
 
 @pytest.mark.parametrize(
@@ -115,11 +116,10 @@ def test_folders_of_all_kinds(recording: Callable[[str], Path], tmp_path: Path) 
     [
         (b"", "empty"),
         (b" \n\t\n", "empty"),
-        (b"hello\nworld\n", "not recognised"),
         (b"\x7fELF\x02\x01\x00\x00", "binary"),
-        (gzip.compress(b"hello"), "not recognised"),
-        (gzip.compress(XML.encode())[:-20], "gzip"),
-        (b"\x1f\x8bnonsense", "gzip"),
+        (bytes(range(256)) * 4, "binary"),
+        (gzip.compress(XML.encode())[:-20], "damaged"),
+        (b"\x1f\x8bnonsense", "damaged"),
         (gzip.compress(b""), "empty"),
     ],
 )
@@ -128,21 +128,54 @@ def test_files_that_are_refused(content: bytes, why: str, tmp_path: Path) -> Non
         opened(content, tmp_path)
     assert str(tmp_path / "sent") in refused.value.what
     assert why in refused.value.why
-    assert "nvidia-smi -q -x" in refused.value.next_step
+    assert "nvidia-smi" in refused.value.next_step
 
 
-@pytest.mark.parametrize("content", [b"x" * (opening.MAX_INPUT_BYTES + 1), gzip.compress(bytes(2**27), 1)])
-def test_too_much_is_refused_before_it_fills_the_memory(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["hello\nworld", "RuntimeError: CUDA error: out of memory\n"])
+def test_a_text_that_is_nothing_else_is_what_a_program_printed(text: str, tmp_path: Path) -> None:
+    assert opened(text.encode(), tmp_path).program_output().text == text.strip()
+    assert opened(gzip.compress(text.encode()), tmp_path).program_output().text == text.strip()
+
+
+def test_too_much_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
-        opened(content, tmp_path)
-    assert "64 MiB" in refused.value.why
+        opened(b"x\n" * (MAX_PART_BYTES // 2 + 1), tmp_path)
+    assert "32 MiB" in refused.value.why
+
+
+def test_several_inputs_tell_of_one_machine(recording: Callable[[str], Path], tmp_path: Path) -> None:
+    (tmp_path / "error.txt").write_text("RuntimeError: No CUDA GPUs are available\n")
+    (tmp_path / "dmesg").write_text(LOG)
+    names = [str(recording("healthy_rtx4090")), str(tmp_path / "error.txt"), str(tmp_path / "dmesg")]
+    source = open_source(names)
+    assert source.name == ", ".join(names)
+    assert source.nvml("DeviceGetName", 0).text == "NVIDIA GeForce RTX 4090"
+    assert source.program_output().text == "RuntimeError: No CUDA GPUs are available"
+    assert LOG.splitlines()[1] in source.kernel_log().text
+    assert source.command(["no-such-command"]).status is Status.NOT_RECORDED
+
+
+def test_two_outputs_of_one_command_come_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(XML)
+    (tmp_path / "b.xml").write_text(XML)
+    source = open_source([str(tmp_path / "a.xml"), str(tmp_path / "b.xml")])
+    assert source.command(SMI).text.count("<nvidia_smi_log>") == 2
+
+
+def test_files_of_a_folder_are_told_by_content_and_where_that_says_too_little_by_path(tmp_path: Path) -> None:
+    (tmp_path / "proc/pressure").mkdir(parents=True)
+    (tmp_path / "proc/pressure/io").write_text("some avg10=9.00 avg60=0.34 avg300=0.10 total=1\n")
+    (tmp_path / "notes.md").write_text("MemTotal:        3742148 kB\nMemFree:          225472 kB\n")
+    source = open_source(str(tmp_path))
+    assert source.file("/proc/pressure/io").text.startswith("some avg10=9.00")
+    assert source.file("/proc/meminfo").text.startswith("MemTotal")
 
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
-    reasons = {"missing": "no such", "empty": "recognised", "pipe": "neither", "loop": "symbolic links"}
+    reasons = {"missing": "no such", "empty": "empty", "pipe": "neither", "loop": "symbolic links"}
     for name, why in reasons.items():
         with pytest.raises(BadInput) as refused:
             open_source(str(tmp_path / name))

@@ -69,7 +69,9 @@ class LiveSource:
 
 
 def _kernel_log() -> Evidence:
-    ring = run_command("dmesg", ["dmesg"], KERNEL_LOG_LIMIT_SECONDS)
+    dated = run_command("dmesg", ["dmesg", "--time-format", "iso"], KERNEL_LOG_LIMIT_SECONDS)
+    old = dated.status is Status.FAILED  # BusyBox knows no dates
+    ring = run_command("dmesg", ["dmesg"], KERNEL_LOG_LIMIT_SECONDS) if old else dated
     if ring.status is Status.OK:
         return kernel_log_answer(ring)
     argv = ["journalctl", "-k", "-b", "--no-pager", "-o", "short-iso"]

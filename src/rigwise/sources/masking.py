@@ -4,132 +4,73 @@ Equal things get equal pseudonyms within one recording, so that what belongs tog
 gets others. Shapes stay, and numbers that probes read are never touched.
 """
 
-import getpass
-import hashlib
-import ipaddress
 import re
-import secrets
-import socket
-from contextlib import suppress
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import PurePosixPath
 
-import msgspec
+from rigwise.sources.masking_rules import PLACES, RULES, Rule
+from rigwise.sources.pseudonyms import ORDINARY_NAMES, Identity, this_identity
+from rigwise.speech import say
 
-HIDDEN = "(hidden)"
-_ORDINARY_NAMES = frozenset(
-    ("root", "user", "ubuntu", "debian", "linux", "kernel", "localhost", "nvidia", "gpu", "cuda", "python")
+__all__ = ["Identity", "learned_names", "mask", "mask_file", "this_identity"]
+
+IDENTIFYING_FILES = frozenset(
+    ("hostname", "machine-id", "boot_id", "serial", "product_serial", "product_uuid", "board_serial", "chassis_serial")
 )
-"""User and host names that are also words of the evidence; as bare words they stay."""
+"""Files that hold nothing but what identifies a machine."""
+LONG_NAME = 4
+"""A name of fewer letters is also a part of ordinary words: it is hidden only where it stands alone."""
 
 
-class Identity(msgspec.Struct, frozen=True):
-    """Who must not be recognised, and the salt that makes pseudonyms of one recording differ from another's."""
-
-    names: tuple[str, ...]
-    """User and host names, hidden wherever they stand as a word."""
-    salt: str
-
-    def pseudonym(self, secret: str, num_characters: int) -> str:
-        """A stable stand-in of hexadecimal digits (at most 64)."""
-        return hashlib.sha256(f"{self.salt} {secret.lower()}".encode()).hexdigest()[:num_characters]
-
-
-def this_identity() -> Identity:
-    """The user and host rigwise runs as and on, with a new salt."""
-    host = socket.gethostname()
-    names = {host, host.partition(".")[0]}
-    with suppress(KeyError, OSError):  # a user id without an account, as in many containers
-        names.add(getpass.getuser())
-    return Identity(tuple(sorted(names, key=len, reverse=True)), secrets.token_hex(8))
-
-
-def mask(text: str, identity: Identity) -> str:
-    """`text` without secrets, names, serial numbers, UUIDs and addresses.
+def mask(text: str, identity: Identity, tally: Counter[str] | None = None) -> str:
+    """`text` without secrets, names, serial numbers, UUIDs and addresses; `tally` counts what was replaced.
 
     >>> mask("Serial Number : 1650124014249 at 10.0.4.7, driver 12.570.124.06", Identity((), "salt"))
     'Serial Number : 1298026979900 at 198.18.47.172, driver 12.570.124.06'
     """
-    for pattern, replace in _RULES:
-        text = pattern.sub(partial(replace, identity), text)
+    counted = Counter[str]() if tally is None else tally
+    for rule in RULES:
+        text = _masked_by(rule, text, identity, counted)
     for name in identity.names:
-        if len(name) > 2 and not name.isdigit() and name.lower() not in _ORDINARY_NAMES:
-            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", _named(name, identity), text)
+        text = _without_name(text, name, identity, counted)
     return text
 
 
-def _named(name: str, identity: Identity) -> str:
-    return f"name-{identity.pseudonym(name, 4)}"
+def mask_file(path: str, text: str, identity: Identity, tally: Counter[str]) -> str:
+    """The masked text of a file; of one that holds nothing but an identity, its pseudonym."""
+    if PurePosixPath(path).name not in IDENTIFYING_FILES or not text.strip():
+        return mask(text, identity, tally)
+    tally[say("serial numbers")] += 1
+    return identity.pseudonym(text.strip(), min(len(text.strip()), 64)) + "\n"
 
 
-def _secret(_identity: Identity, match: re.Match[str]) -> str:
-    return match["before"] + HIDDEN
+def learned_names(texts: Iterable[str]) -> set[str]:
+    """User and host names that stand where only names stand; they are hidden everywhere else too."""
+    found = {match["name"] for text in texts for rule in PLACES for match in rule.pattern.finditer(text)}
+    return {name for name in found | {name.partition(".")[0] for name in found} if _is_telling(name)}
 
 
-def _home(identity: Identity, match: re.Match[str]) -> str:
-    return match["before"] + _named(match["name"], identity)
+def _is_telling(name: str) -> bool:
+    """Whether a name identifies somebody and is no ordinary word or number."""
+    return len(name) > 2 and not name.isdigit() and name.lower() not in ORDINARY_NAMES
 
 
-def _account(identity: Identity, match: re.Match[str]) -> str:
-    """A line of /etc/passwd: the pseudonym of its home folder, and no real name; system accounts stay."""
-    if not 1000 <= int(match["uid"]) < 65534 or match["name"].lower() in _ORDINARY_NAMES:
-        return match[0]
-    return f"{_named(match['name'], identity)}:{match['middle']}::{match['rest']}"
+def _masked_by(rule: Rule, text: str, identity: Identity, tally: Counter[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        new = rule.replace(identity, match)
+        tally[rule.what] += new != match[0]
+        return new
+
+    return rule.pattern.sub(replaced, text)
 
 
-def _uuid(identity: Identity, match: re.Match[str]) -> str:
-    """The first eight digits depend only on themselves: people and CUDA_VISIBLE_DEVICES shorten UUIDs to them."""
-    start = identity.pseudonym(match["start"], 8)
-    if not match["rest"]:
-        return match["before"] + start
-    digits = identity.pseudonym(match["start"] + match["rest"], 24)
-    return match["before"] + "-".join((start, digits[:4], digits[4:8], digits[8:12], digits[12:]))
-
-
-def _serial(identity: Identity, match: re.Match[str]) -> str:
-    serial = match["serial"]
-    if not any(character.isdigit() for character in serial):  # N/A, [N/A], None
-        return match[0]
-    digits = str(int(identity.pseudonym(serial, 16), 16))
-    return match["before"] + digits.ljust(len(serial), "0")[: len(serial)]
-
-
-def _mac(identity: Identity, match: re.Match[str]) -> str:
-    digits = identity.pseudonym(match[0], 10)
-    return ":".join(("02", *(digits[i : i + 2] for i in range(0, 10, 2))))
-
-
-def _address(identity: Identity, match: re.Match[str]) -> str:
-    """An IP address becomes one of a range reserved for tests; a version number is none, or not valid as one."""
-    try:
-        address = ipaddress.ip_address(match[0])
-    except ValueError:
-        return match[0]
-    if address.is_loopback or address.is_unspecified:
-        return match[0]
-    digits = identity.pseudonym(match[0], 8)
-    if address.version == 4:
-        return f"198.18.{int(digits[:2], 16)}.{int(digits[2:4], 16)}"
-    return f"2001:db8::{digits[:4]}:{digits[4:]}"
-
-
-_HEX = "[0-9a-fA-F]"
-_SECRET_NAME = r"[\w-]*(?:token(?!s)|secret|passw(?:or)?d|credentials?|_key|apikey)[\w-]*"
-_RULES = tuple(
-    (re.compile(pattern), replace)
-    for pattern, replace in (
-        (rf"(?i)(?P<before>\b{_SECRET_NAME}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]+", _secret),
-        (r"(?i)(?P<before>\bbearer\s+)[\w.~+/=-]{8,}", _secret),
-        (r"(?P<before>)\b(?:hf_|gh[opsu]_|github_pat_|sk-|AKIA|xox[abp]-|eyJ)[\w.-]{12,}", _secret),
-        (r"(?P<before>://)[^\s/@:]+:[^\s/@]+(?=@)", _secret),
-        (r"(?P<before>)[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b", _secret),
-        (r"(?m)^(?P<name>[^\s:]+):(?P<middle>[^:\n]*:(?P<uid>\d+):\d+):[^:\n]*:(?P<rest>/[^:\n]*:.*)$", _account),
-        (r"(?P<before>/home/|/Users/|\\Users\\)(?P<name>[^/\\\s\"':;,<]+)", _home),
-        (rf"(?P<before>\b(?:GPU|MIG)-)(?P<start>{_HEX}{{8}})(?P<rest>(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}})?\b", _uuid),
-        (r"(?i)(?P<before>\bserial(?: ?number| no\.?)?\s*[:=]\s*)(?P<serial>[\w-]+)", _serial),
-        (r"(?i)(?P<before><\w*serial\w*>)(?P<serial>[^<]+)", _serial),
-        (rf"\b{_HEX}{{2}}(?::{_HEX}{{2}}){{5}}\b", _mac),
-        (r"(?<![\w.-])(?<!==)\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)", _address),
-        (rf"(?<![\w:.]){_HEX}{{1,4}}:[0-9a-fA-F:]{{2,34}}(?![\w:.])", _address),
-    )
-)
-"""In this order: a secret may hold an address, a MAC address looks like the start of an IPv6 address."""
+def _without_name(text: str, name: str, identity: Identity, tally: Counter[str]) -> str:
+    """A name as a word, with the domain that follows it; a long one also beside `-`, `_` and `.`."""
+    if name not in text or not _is_telling(name):
+        return text
+    before, after = (r"(?<![^\W_])", r"(?![^\W_])") if len(name) >= LONG_NAME else (r"(?<![\w.-])", r"(?![\w-])")
+    domain = r"(?:\.(?!py\b)[A-Za-z][\w-]*)*"
+    text, number = re.subn(before + re.escape(name) + domain + after, identity.name(name), text)
+    tally[say("user and host names")] += number
+    return text

@@ -50,12 +50,14 @@ class Nvml:
         self._open(INIT, None, _initialise)
         if call.key == INIT:
             return ""
-        arguments = [getattr(pynvml, name) for name in call.arguments]
+        arguments = [_constant(name) for name in call.arguments]
         if call.scope == "gpu":
             handle = self._open(HANDLE, gpu, partial(pynvml.nvmlDeviceGetHandleByIndex, gpu))
             if call.key == HANDLE:
                 return ""
             arguments.insert(0, handle)
+        if call.encoding in _ASKERS:
+            return _ASKERS[call.encoding](getattr(pynvml, call.functions[0]), arguments, call.names)
         return _ENCODERS[call.encoding](_first_known(call.functions, arguments), call.names)
 
     def _open(self, key: str, gpu: int | None, opening: Callable[[], Any]) -> Any:
@@ -83,18 +85,29 @@ def _initialise() -> None:
 
 
 def _first_known(functions: tuple[str, ...], arguments: list[Any]) -> Any:
-    """What the newest function this driver has returns."""
-    *newer, oldest = functions
-    for function in newer:
+    """What the newest function this driver has returns; the older ones take the handle alone."""
+    newest, *older = functions
+    *first, last = [(newest, arguments), *((function, arguments[:1]) for function in older)]
+    for function, own in first:
         try:
-            return getattr(pynvml, function)(*arguments)
+            return getattr(pynvml, function)(*own)
         except pynvml.NVMLError_FunctionNotFound:
             continue
-    return getattr(pynvml, oldest)(*arguments)
+    function, own = last
+    return getattr(pynvml, function)(*own)
+
+
+def _constant(name: str) -> Any:
+    """A constant of nvidia-ml-py; what an older one lacks cannot be asked."""
+    try:
+        return getattr(pynvml, name)
+    except AttributeError:
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND) from None
 
 
 def _fields(answer: Any, names: tuple[str, ...]) -> str:
-    return " ".join(f"{name}={getattr(answer, name)}" for name in names)
+    """The fields that the structure has; those of an older driver have fewer."""
+    return " ".join(f"{name}={getattr(answer, name)}" for name in names if hasattr(answer, name))
 
 
 def _items(answer: Any, names: tuple[str, ...]) -> str:
@@ -119,3 +132,41 @@ _ENCODERS: dict[str, Callable[[Any, tuple[str, ...]], str]] = {
     "items": _items,
     "processes": _processes,
 }
+
+
+def _field_value(ask: Callable[..., Any], arguments: list[Any], _names: tuple[str, ...]) -> str:
+    """One of NVML's field values, whose failure stands in the value itself."""
+    handle, field = arguments
+    (value,) = ask(handle, [field])
+    if value.nvmlReturn != pynvml.NVML_SUCCESS:
+        raise pynvml.NVMLError(value.nvmlReturn)
+    return str(value.value.uiVal)
+
+
+def _nvlinks(ask: Callable[..., Any], arguments: list[Any], _names: tuple[str, ...]) -> str:
+    """The state of each NVLink that the GPU has; that it has none is NVML's answer about the first."""
+    states = []
+    for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
+        try:
+            states.append(f"link={link} active={ask(*arguments, link)}")
+        except (pynvml.NVMLError_InvalidArgument, pynvml.NVMLError_NotSupported):
+            if not states:
+                raise
+            break
+    return ";".join(states)
+
+
+def _filled(ask: Callable[..., Any], arguments: list[Any], names: tuple[str, ...]) -> str:
+    """The fields of a structure that NVML fills."""
+    handle, structure = arguments
+    answer = structure()
+    ask(handle, ctypes.byref(answer))
+    return _fields(answer, names)
+
+
+_ASKERS: dict[str, Callable[[Callable[..., Any], list[Any], tuple[str, ...]], str]] = {
+    "field": _field_value,
+    "nvlinks": _nvlinks,
+    "struct": _filled,
+}
+"""The encodings for which the function is asked in a way of its own."""

@@ -1,31 +1,42 @@
-"""Opens what `--from PATH|-` names: a run folder, an evidence folder, a recognised file, or standard input."""
+"""Opens what `--from PATH...|-` names: folders, archives and texts, recognised by what they hold."""
 
-import gzip
 import io
+import os
 import sys
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from rigwise.errors import BadInput
 from rigwise.sources import layout
-from rigwise.sources.pasted import PastedSource, Pieces, recognise, recognised_kinds
+from rigwise.sources.archived import evidence_root, recorded_in
+from rigwise.sources.big_log import scan_blocks
+from rigwise.sources.joined import JoinedSource
+from rigwise.sources.pasted import PastedSource
+from rigwise.sources.recognition.cutting import cuts
+from rigwise.sources.recognition.decoding import decoded
+from rigwise.sources.recognition.pieces import pieces
 from rigwise.sources.recorded import RecordedSource, evidence_folder
 from rigwise.sources.source import Source
+from rigwise.sources.unpacking import DAMAGED, MAX_PART_BYTES, Part, Room, TooMuch, blocks, parts
 from rigwise.speech import say
 
-MAX_INPUT_BYTES = 64 * 2**20
-MAX_FOLDER_FILES = 200
+MAX_FOLDER_FILES = 2000
 _EVIDENCE = (layout.NVML, layout.COMMAND_INDEX, layout.FILES, layout.FILE_INDEX, layout.KERNEL_LOG)
 
 
-def open_source(path: str, standard_input: BinaryIO | None = None) -> Source:
-    """The source behind `path`, or behind standard input for `-`.
+def open_source(paths: str | Sequence[str], standard_input: BinaryIO | None = None) -> Source:
+    """The source behind one path or several that tell of one machine; `-` is standard input.
 
     Raises:
-        BadInput: there is nothing, or nothing that is recognised.
+        BadInput: there is nothing, or nothing that can be read.
     """
+    names = [paths] if isinstance(paths, str) else list(paths)
+    sources = [_open(name, standard_input) for name in names]
+    return sources[0] if len(sources) == 1 else JoinedSource(sources)
+
+
+def _open(path: str, standard_input: BinaryIO | None) -> Source:
     if path == "-":
         return _from_stream(say("standard input"), standard_input or _standard_input())
     place = Path(path)
@@ -54,72 +65,64 @@ def _from_folder(folder: Path) -> Source:
             return RecordedSource(folder)
         except ValueError as failure:
             raise _unusable(str(folder), say("its tables are damaged: {failure}", failure=failure)) from failure
-    pieces = Pieces()
-    for file in _files_to_read(folder):
-        pieces = pieces.joined(_pieces(file))
-    if not pieces:
-        raise _unusable(str(folder), say("no file in it is recognised"))
-    return PastedSource(str(folder), pieces)
+    return _from_parts(str(folder), list(_parts_of_folder(folder)))
 
 
-def _files_to_read(folder: Path) -> Iterator[Path]:
-    """By name, together no larger than one input may be. In /proc, a file of size 0 may block whoever reads it."""
-    room_bytes = MAX_INPUT_BYTES
-    for file in sorted(entry for entry in folder.iterdir() if entry.is_file())[:MAX_FOLDER_FILES]:
-        size_bytes = file.stat().st_size
-        if 0 < size_bytes <= room_bytes:
-            room_bytes -= size_bytes
-            yield file
+def _parts_of_folder(folder: Path) -> Iterator[Part]:
+    """What its files hold, those of folders in it too; files that cannot be used are left out, for others may."""
+    room = Room()
+    for file in _files(folder):
+        try:
+            with file.open("rb") as stream:
+                if room.enter():
+                    yield from list(parts(str(file.relative_to(folder)), stream, room))
+        except (TooMuch, *DAMAGED):
+            continue
 
 
-def _pieces(file: Path) -> Pieces:
-    """What one file of a folder holds; nothing where it cannot be used, for other files may."""
-    try:
-        with file.open("rb") as stream:
-            return recognise(_text(str(file), stream))
-    except (BadInput, OSError):
-        return Pieces()
+def _files(folder: Path) -> Iterator[Path]:
+    """By name. In /proc, a file of size 0 may block whoever reads it."""
+    num_files = 0
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for file in (Path(place, name) for name in sorted(names)):
+            if num_files < MAX_FOLDER_FILES and file.is_file() and file.stat().st_size > 0:
+                num_files += 1
+                yield file
 
 
 def _from_stream(name: str, stream: BinaryIO) -> Source:
-    pieces = recognise(_text(name, stream))
-    if not pieces:
-        raise _unusable(name, say("it is not recognised"))
-    return PastedSource(name, pieces)
+    if not stream.seekable():
+        stream = _in_memory(stream)
+    try:
+        return _from_parts(name, list(parts(name, stream, Room())))
+    except TooMuch as failure:
+        raise _unusable(name, str(failure)) from failure
+    except DAMAGED as failure:
+        raise _unusable(name, say("what it is packed in is damaged: {failure}", failure=failure)) from failure
 
 
-def _text(name: str, stream: BinaryIO) -> str:
-    content = _read(name, stream)
-    if content.startswith(b"\x1f\x8b"):
-        try:
-            content = _read(name, gzip.GzipFile(fileobj=io.BytesIO(content)))
-        except (OSError, EOFError, zlib.error) as failure:
-            raise _unusable(name, say("its gzip compression is damaged: {failure}", failure=failure)) from failure
-    if not content.strip():
+def _from_parts(name: str, found: Sequence[Part]) -> Source:
+    root = evidence_root(found)
+    if root is not None:
+        return recorded_in(found, root, name)
+    texts = [(part.name, decoded(part.content)) for part in found if part.content.strip()]
+    if not texts:
         raise _unusable(name, say("it is empty"))
-    text = _decoded(content)
-    if "\x00" in text:
+    if all(text is None for _, text in texts):
         raise _unusable(name, say("it is a binary file"))
-    return text
+    return PastedSource(name, pieces(cut for file, text in texts if text is not None for cut in cuts(text, file)))
 
 
-def _read(name: str, stream: BinaryIO | gzip.GzipFile) -> bytes:
-    content = stream.read(MAX_INPUT_BYTES + 1)
-    if len(content) > MAX_INPUT_BYTES:
-        raise _unusable(name, say("it is larger than {limit} MiB", limit=MAX_INPUT_BYTES // 2**20))
-    return content
-
-
-def _decoded(content: bytes) -> str:
-    """Text in UTF-8 or in UTF-16, as PowerShell writes it."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", "replace")
-    if content[1:200:2].count(0) > len(content[1:200:2]) * 0.8:
-        return content.decode("utf-16-le", "replace")
-    return content.decode("utf-8-sig", "replace")
+def _in_memory(stream: BinaryIO) -> BinaryIO:
+    """What a pipe holds; of more than one text may be, the lines that matter."""
+    content = stream.read(MAX_PART_BYTES + 1)
+    return io.BytesIO(content if len(content) <= MAX_PART_BYTES else scan_blocks(blocks(content, stream)))
 
 
 def _unusable(name: str, why: str) -> BadInput:
-    return BadInput(
-        say("cannot read a machine from {name}", name=name), why, say("give {kinds}", kinds=recognised_kinds())
-    )
+    return BadInput(say("cannot read a machine from {name}", name=name), why, say("give {kinds}", kinds=_kinds()))
+
+
+def _kinds() -> str:
+    return say("a run folder, or a text: the output of nvidia-smi, a kernel log, an error message")

@@ -94,11 +94,12 @@ class RecordedSource:
         return self._dated(kernel_log_answer(self._command(layout.KERNEL_LOG_KEY)))
 
     def program_output(self) -> Evidence:
-        """The text that was recorded with it, if any; otherwise as on a live machine."""
+        """The text that was recorded with it; without one, what a live machine answers, if one was recorded."""
         stored = self._folder / layout.PROGRAM_OUTPUT
         if stored.is_file():
             return self._dated(program_output_answer(Status.OK, _read(stored)))
-        return self._dated(program_output_answer(Status.NOT_SUPPORTED))
+        was_live = bool(self._nvml)
+        return self._dated(program_output_answer(Status.NOT_SUPPORTED if was_live else Status.NOT_RECORDED))
 
     def _dated(self, answer: Evidence) -> Evidence:
         return msgspec.structs.replace(answer, collected_at=self._collected_at)
