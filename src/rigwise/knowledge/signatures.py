@@ -3,16 +3,38 @@
 import datetime
 import re
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
 import msgspec
 
+from rigwise.knowledge.check_catalogue import check_catalogue
 from rigwise.speech import say
 
 PLACES = ("program", "kernel")
 BLAMES = ("application", "framework", "driver", "hardware", "link", "power", "environment", "system")
 CERTAINTIES = ("certain", "likely", "possible")
+
+_ADVICE = re.compile(
+    r"\b(?:if (?:you|your|the|this|it)|when you|in case|to avoid|to prevent|should you|e\.g\.|such as|fix(?:es|ed)?)\b",
+    re.IGNORECASE,
+)
+"""What stands before an error text that is only spoken of: in a manual, a hint or a list of changes."""
+_ADVICE_REACH = 160
+_SENTENCE_END = re.compile(r"[.;!?]\s|\n\s*\n|\n\S*\d\d:\d\d")
+"""Also where a line of a log begins with a time of day."""
+_NOT_LITERAL = re.compile(r"\\.|\[[^\]]*\][*+?]?|\{[^}]*\}|[^()][?*]|\([^()]*\)[*?]?")
+_LITERAL = re.compile(r"\w{3,}")
+
+
+class Recognised(msgspec.Struct, frozen=True):
+    """Where a text tells of a fault, and what it names."""
+
+    start: int
+    end: int
+    values: dict[str, str]
+    """By the names of the pattern's groups."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,31 +43,36 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     id: str = ""
     check: str
     """The check whose fault it is evidence for."""
-    pattern: str
-    """Regular expression, searched in the text without regard to line breaks unless it says so."""
-    where: str
+    patterns: tuple[str, ...]
+    """Regular expressions, of which one suffices; a space stands for any white space, for terminals break lines."""
+    where: str = "program"
     """`program` output or `kernel` log."""
     sample: str
     """A real text that it recognises, and that no other signature does."""
+    variants: tuple[str, ...] = ()
+    """The same text in other versions and surroundings."""
     meaning: str
+    """May use what the patterns' named groups find: `{found}`."""
     blame: str
     certainty: str
     """How sure the text alone is: `certain`, `likely`, `possible`."""
-    action: str
-    """The fix, in one sentence."""
+    action: str = ""
+    """The fix, in one sentence; the check's own where there is none."""
     surer: str
     """What to look at to be surer, in one sentence."""
-    next_steps: tuple[str, ...]
+    next_steps: tuple[str, ...] = ()
+    """Commands; the check's own where there are none."""
     sources: tuple[str, ...]
     checked_on: datetime.date
 
-    def search(self, text: str) -> str | None:
-        """The line of `text` that it recognises; None where there is none."""
-        found = _compiled(self.pattern).search(text)
-        if found is None:
-            return None
-        start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
-        return text[start : len(text) if end < 0 else end].strip()
+    def search(self, text: str) -> Recognised | None:
+        """The first place in `text` that tells of it and does not merely speak of it."""
+        places = [place for pattern in self.patterns if (place := _place(pattern, text))]
+        return min(places, key=lambda place: place.start, default=None)
+
+    def means(self, values: Mapping[str, str]) -> str:
+        """The meaning with what the text names."""
+        return self.meaning.format_map({name: _READ.get(name, str)(value) for name, value in values.items()})
 
 
 @cache
@@ -55,14 +82,10 @@ def signatures() -> tuple[Signature, ...]:
     Raises:
         ValueError: a table itself is wrong.
     """
-    tables = sorted(
-        (file for file in resources.files("rigwise.knowledge").joinpath("signatures").iterdir()), key=lambda f: f.name
-    )
+    folder = resources.files("rigwise.knowledge").joinpath("signatures")
+    tables = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     rows = [
-        _row(name, row)
-        for table in tables
-        if table.name.endswith(".toml")
-        for name, row in tomllib.loads(table.read_text(encoding="utf-8")).items()
+        _row(name, row) for table in tables for name, row in tomllib.loads(table.read_text(encoding="utf-8")).items()
     ]
     if len({row.id for row in rows}) != len(rows):
         raise ValueError("knowledge/signatures: an id stands twice")
@@ -70,8 +93,36 @@ def signatures() -> tuple[Signature, ...]:
 
 
 @cache
+def literal_of(pattern: str) -> str:
+    r"""The longest word that every text recognised by a pattern holds; finding it is far quicker than the pattern.
+
+    >>> literal_of(r"Failed to initialize NVML: (?:Unknown|GPU) errors? \d+")
+    'initialize'
+    """
+    while (rest := _NOT_LITERAL.sub(" ", pattern)) != pattern:
+        pattern = rest
+    return max(_LITERAL.findall(pattern), key=len, default="")
+
+
+def _place(pattern: str, text: str) -> Recognised | None:
+    if literal_of(pattern) not in text:
+        return None
+    for found in _compiled(pattern).finditer(text):
+        if not is_advice(text, found.start()):
+            return Recognised(found.start(), found.end(), {k: v for k, v in found.groupdict().items() if v})
+    return None
+
+
+def is_advice(text: str, start: int) -> bool:
+    """Whether the sentence before it, which a manual may break over two lines, speaks of what might happen."""
+    before = text[max(0, start - _ADVICE_REACH) : start]
+    sentence = _SENTENCE_END.split(before)[-1]
+    return _ADVICE.search(sentence) is not None
+
+
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return re.compile(pattern.replace(" ?", r"\s{0,40}").replace(" ", r"\s{1,40}"))
 
 
 def _row(name: str, row: object) -> Signature:
@@ -79,10 +130,23 @@ def _row(name: str, row: object) -> Signature:
     for value, known in ((signature.where, PLACES), (signature.blame, BLAMES), (signature.certainty, CERTAINTIES)):
         if value not in known:
             raise ValueError(f"knowledge/signatures: {name} says {value}, which is none of {', '.join(known)}")
+    fault = check_catalogue().get(signature.check)
+    if fault is None:
+        raise ValueError(f"knowledge/signatures: {name} tells of {signature.check}, which is no check")
     return msgspec.structs.replace(
         signature,
         id=name,
         meaning=say(signature.meaning),
-        action=say(signature.action),
+        action=say(signature.action) if signature.action else fault.action,
         surer=say(signature.surer),
+        next_steps=signature.next_steps or fault.next_steps,
     )
+
+
+def _cuda_version(code: str) -> str:
+    """CUDA's own way of writing a version, 1000 times major plus 10 times minor: `11040` is 11.4."""
+    return f"{int(code) // 1000}.{int(code) % 1000 // 10}" if code.isdecimal() else code
+
+
+_READ = {"cuda_code": _cuda_version}
+"""Groups whose text is not what people read."""
