@@ -3,6 +3,7 @@
 import datetime
 import tomllib
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from importlib import resources
 
 import msgspec
@@ -28,7 +29,7 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rows: tuple[str, ...] = ()
     """The tasks (T1 to T20) and symptoms (S1 to S8, P1 to P6) that it serves."""
     follows: tuple[str, ...] = ()
-    """Checks further up whose fault brings this fault with it, which is then their symptom."""
+    """Checks whose fault brings this fault with it, which is then their symptom."""
     needs: tuple[str, ...] = ()
     """Checks whose fault keeps this one from telling anything."""
     essential: bool = False
@@ -48,12 +49,14 @@ def check_catalogue() -> dict[str, CheckRow]:
     tables = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     text = "\n".join(table.read_text(encoding="utf-8") for table in tables)
     catalogue = msgspec.convert(tomllib.loads(text), dict[str, CheckRow])
-    above: set[str] = set()
     for check, row in catalogue.items():
-        strangers = (set(row.follows) - above) | (set(row.needs) - set(catalogue))
+        strangers = {*row.follows, *row.needs} - set(catalogue)
         if strangers:
-            raise ValueError(f"knowledge/checks: {check} follows or needs {', '.join(sorted(strangers))}, not above it")
-        above.add(check)
+            raise ValueError(f"knowledge/checks: {check} follows or needs {', '.join(sorted(strangers))}, no check")
+    try:
+        TopologicalSorter({check: row.follows for check, row in catalogue.items()}).prepare()
+    except CycleError as cycle:
+        raise ValueError(f"knowledge/checks: symptoms in a circle: {', '.join(cycle.args[1])}") from cycle
     return {check: _in_words(row) for check, row in catalogue.items()}
 
 

@@ -13,7 +13,7 @@ HANDLE = "DeviceGetHandleByIndex"
 """The row that opens a GPU: when it fails, every other row of that GPU fails with it."""
 
 Scope = Literal["system", "gpu"]
-Encoding = Literal["text", "int", "fields", "items", "processes", "handle"]
+Encoding = Literal["text", "int", "fields", "items", "processes", "handle", "field", "nvlinks", "struct"]
 Unit = Literal["", "bytes", "percent", "celsius", "milliwatts", "mhz", "bits"]
 Pace = Literal["once", "slow", "fast"]
 
@@ -26,7 +26,10 @@ class NvmlCall(msgspec.Struct, frozen=True, kw_only=True):
     functions: tuple[str, ...]
     """Names in nvidia-ml-py, newest first; an older driver lacks the newer ones."""
     arguments: tuple[str, ...]
-    """Names of nvidia-ml-py constants passed after the handle."""
+    """Names of nvidia-ml-py constants passed after the handle; for a `struct`, of the structure to fill.
+
+    Of several functions, the older ones take the handle alone.
+    """
     scope: Scope
     encoding: Encoding
     names: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ def parsed(name: str, evidence: Evidence, parse: Callable[[str], T], text: str |
         return absent(name, evidence)
     try:
         value = parse(evidence.text if text is None else text)
-    except (ValueError, LookupError, OverflowError):
+    except (ValueError, LookupError, OverflowError, RecursionError):
         return absent(name, evidence, Status.UNREADABLE)
     return present(name, value, evidence, text)
 

@@ -2,6 +2,7 @@
 
 Prints one JSON object as its last line, whatever happens. Needs Python 3.8, the standard library and nothing of
 ours. Only torch is imported, since only torch is asked to run something; the others are read from their metadata.
+With `--deep`, TensorFlow and JAX run a kernel too, each in a process of its own so that neither takes the other's VRAM.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 import threading
 import warnings
@@ -18,6 +20,16 @@ from typing import Any
 LIMIT_SECONDS = 50.0
 """Less than the caller's limit, so that a hang is told together with the place where it hung."""
 KERNEL_SIZE = 256
+DEEP_LIMIT_SECONDS = 55.0
+"""For one framework; with both, and torch, less than the caller's limit."""
+VARIABLES = re.compile(
+    r"CUDA_|NVIDIA_VISIBLE|NVIDIA_DRIVER|PYTORCH_|LD_LIBRARY_PATH$|LD_PRELOAD$|XLA_|TF_FORCE|JAX_PLATFORM|NCCL_|CONDA_DEFAULT"
+)
+"""Beginnings of environment variables that decide about CUDA."""
+PACKAGES = re.compile(
+    r"torch|nvidia-|cuda-|tensorflow|jax|triton|cupy|xformers|flash-attn|bitsandbytes|vllm", re.IGNORECASE
+)
+"""Beginnings of the names of packages that hold CUDA code."""
 
 
 def main() -> None:
@@ -47,12 +59,18 @@ def give_up(torch_facts: dict[str, Any]) -> None:
 def answer(torch_facts: dict[str, Any]) -> None:
     """Print everything that is known as one line of JSON."""
     frameworks = [torch_facts] if torch_facts else []
-    frameworks += [facts for facts in (read_tensorflow(), read_jax()) if facts is not None]
+    others = [facts for facts in (read_tensorflow(), read_jax()) if facts is not None]
+    if "--deep" in sys.argv:
+        for facts in others:
+            run_in_child(facts)
+    frameworks += others
     known = {
         "executable": sys.executable,
         "version": ".".join(map(str, sys.version_info[:3])),
         "cuda_visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES"),
         "frameworks": frameworks,
+        "packages": installed_packages(),
+        "environment": {name: value for name, value in os.environ.items() if VARIABLES.match(name)},
     }
     print("\n" + json.dumps(known), flush=True)
 
@@ -73,6 +91,7 @@ def read_torch(facts: dict[str, Any]) -> None:
         facts["arch_list"] = torch.cuda.get_arch_list() if torch.version.cuda else []
         facts["cuda_available"] = torch.cuda.is_available()
         facts["device_count"] = torch.cuda.device_count()
+        read_libraries(torch, facts)
         if facts["cuda_available"]:
             run_kernels(torch, facts)
     except BaseException as failure:
@@ -91,6 +110,54 @@ def run_kernels(torch: Any, facts: dict[str, Any]) -> None:
             facts["error"] = f"cuda:{device} adds {KERNEL_SIZE} twos to {total}"
             return
     facts["kernel_ok"] = True
+
+
+def read_libraries(torch: Any, facts: dict[str, Any]) -> None:
+    """Versions of cuDNN and NCCL that torch holds, where it tells them."""
+    try:
+        number = torch.backends.cudnn.version()
+        if number:
+            size = 10000 if number >= 90000 else 1000  # cudnn_version.h: major * 10000 since 9, major * 1000 before
+            facts["cudnn"] = f"{number // size}.{number % size // 100}.{number % 100}"
+        facts["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
+    except Exception:  # builds without them raise what they like
+        return
+
+
+TENSORFLOW_KERNEL = """
+import json, tensorflow as tf
+found = len(tf.config.list_physical_devices("GPU"))
+total = float(tf.reduce_sum(tf.ones([256]) * 2)) if found else None
+print("\\n" + json.dumps({"cuda_available": found > 0, "device_count": found, "total": total}))
+"""
+JAX_KERNEL = """
+import json, jax, jax.numpy as jnp
+found = sum(device.platform in ("gpu", "cuda") for device in jax.devices())
+total = float((jnp.ones(256) * 2).sum()) if found else None
+print("\\n" + json.dumps({"cuda_available": found > 0, "device_count": found, "total": total}))
+"""
+KERNELS = {"tensorflow": TENSORFLOW_KERNEL, "jax": JAX_KERNEL}
+
+
+def run_in_child(facts: dict[str, Any]) -> None:
+    """One kernel of TensorFlow or JAX in a process of its own, without taking all of the VRAM."""
+    quiet = dict(os.environ, TF_FORCE_GPU_ALLOW_GROWTH="true", XLA_PYTHON_CLIENT_PREALLOCATE="false")
+    command = [sys.executable, "-c", KERNELS[facts["name"]]]
+    try:
+        done = subprocess.run(command, env=quiet, capture_output=True, timeout=DEEP_LIMIT_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        facts["error"] = f"no answer after {DEEP_LIMIT_SECONDS:.0f} s in: first kernel"
+        return
+    said = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.startswith("{")]
+    if done.returncode or not said:
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        facts["error"] = errors[-1] if errors else f"it ended with {done.returncode}"
+        return
+    answers = json.loads(said[-1])
+    total = answers.pop("total")
+    facts.update(answers)
+    if total is not None:
+        facts["kernel_ok"] = total == 2 * KERNEL_SIZE
 
 
 def read_tensorflow() -> dict[str, Any] | None:
@@ -126,6 +193,19 @@ def distribution_version(name: str) -> str | None:
         return metadata.version(name)
     except Exception:  # a broken installation raises more than PackageNotFoundError
         return None
+
+
+def installed_packages() -> list[list[str]]:
+    """Name and version of every installed distribution that matters to CUDA."""
+    found: dict[str, str] = {}
+    try:
+        for one in metadata.distributions():
+            name = one.metadata["Name"] or ""
+            if PACKAGES.match(name):
+                found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), one.version)
+    except Exception:  # broken metadata of one package must not hide the answer
+        pass
+    return [[name, version] for name, version in sorted(found.items())]
 
 
 def first_line(failure: BaseException) -> str:

@@ -1,11 +1,11 @@
 """GPUs as NVML describes them: one question per value, each answered or absent for its own reason."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from rigwise.probes.answers import assignments, parsed
 from rigwise.records.evidence import Evidence, Status
-from rigwise.records.gpu import Gpu, GpuProcess
+from rigwise.records.gpu import Gpu, GpuProcess, MemoryErrors, NvLink
 from rigwise.records.reading import Reading, absent, present
 from rigwise.sources.source import Source
 
@@ -14,6 +14,20 @@ T = TypeVar("T")
 HANDLE = "DeviceGetHandleByIndex"
 ENABLED = 1
 """NVML_FEATURE_ENABLED, and NVML_DEVICE_MIG_ENABLE."""
+COMPUTE_MODES = ("Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process")
+VIRTUALIZATION_MODES = ("None", "Pass-Through", "VGPU", "Host VGPU", "Host VSGA")
+RECOVERY_ACTIONS = (
+    "None",
+    "Reset",
+    "Reboot",
+    "Drain P2P",
+    "Drain and Reset",
+    "Recover IMEX Domain",
+    "Bus Reset",
+    "System Reboot",
+)
+FABRIC_STATES = ("Not Supported", "Not Started", "In Progress", "Completed")
+"""NVML's enumerations, in the words of nvidia-smi."""
 
 
 def read_nvml_version(source: Source) -> Reading[str]:
@@ -91,14 +105,112 @@ def read_gpu(source: Source, index: int) -> Gpu:
         sm_clock_max_mhz=read("highest SM clock", "DeviceGetMaxClockInfo.sm", int),
         memory_clock_mhz=read("memory clock", "DeviceGetClockInfo.memory", int),
         clocks_event_reasons=read("clock event reasons", "DeviceGetCurrentClocksEventReasons", int),
-        pcie_link_gen=read("PCIe generation", "DeviceGetCurrPcieLinkGeneration", int),
-        pcie_link_gen_max=read("highest PCIe generation", "DeviceGetMaxPcieLinkGeneration", int),
-        pcie_link_width=read("PCIe width", "DeviceGetCurrPcieLinkWidth", int),
-        pcie_link_width_max=read("highest PCIe width", "DeviceGetMaxPcieLinkWidth", int),
         performance_state=read("performance state", "DeviceGetPerformanceState", int),
-        mig_enabled=read("MIG mode", "DeviceGetMigMode", _field("current", lambda text: int(text) == ENABLED)),
+        mig_enabled=read("MIG mode", "DeviceGetMigMode", _field("current", _enabled)),
         processes=_processes(ask("DeviceGetComputeRunningProcesses"), ask("DeviceGetGraphicsRunningProcesses")),
+        memory_errors=_memory_errors(ask),
+        **_link(ask),
+        **_modes(ask),
+        **_places(source, ask("DeviceGetPciInfo")),
     )
+
+
+def _link(ask: Callable[[str], Evidence]) -> dict[str, Reading[Any]]:
+    """The PCIe link."""
+    return {
+        "pcie_link_gen": parsed("PCIe generation", ask("DeviceGetCurrPcieLinkGeneration"), int),
+        "pcie_link_gen_max": parsed("highest PCIe generation", ask("DeviceGetMaxPcieLinkGeneration"), int),
+        "pcie_link_gen_device_max": parsed(
+            "highest PCIe generation of the GPU", ask("DeviceGetGpuMaxPcieLinkGeneration"), int
+        ),
+        "pcie_link_width": parsed("PCIe width", ask("DeviceGetCurrPcieLinkWidth"), int),
+        "pcie_link_width_max": parsed("highest PCIe width", ask("DeviceGetMaxPcieLinkWidth"), int),
+        "pcie_replays": parsed("PCIe replays", ask("DeviceGetPcieReplayCounter"), int),
+    }
+
+
+def _modes(ask: Callable[[str], Evidence]) -> dict[str, Reading[Any]]:
+    """Modes, limits of the board and its links."""
+    limits = ask("DeviceGetPowerManagementLimitConstraints")
+
+    def chosen(name: str, key: str, words: Sequence[str]) -> Reading[str]:
+        return parsed(name, ask(key), lambda text: words[int(text)])
+
+    return {
+        "power_limit_min_watts": parsed("lowest power limit", limits, _field("min", _watts)),
+        "power_limit_max_watts": parsed("highest power limit", limits, _field("max", _watts)),
+        "persistence_mode": parsed("persistence mode", ask("DeviceGetPersistenceMode"), _enabled),
+        "display_active": parsed("display", ask("DeviceGetDisplayActive"), _enabled),
+        "compute_mode": chosen("compute mode", "DeviceGetComputeMode", COMPUTE_MODES),
+        "virtualization_mode": chosen("virtualization mode", "DeviceGetVirtualizationMode", VIRTUALIZATION_MODES),
+        "recovery_action": chosen("GPU recovery action", "DeviceGetFieldValues.recovery_action", RECOVERY_ACTIONS),
+        "temperature_memory_celsius": parsed(
+            "memory temperature", ask("DeviceGetFieldValues.memory_temperature"), _plausible_celsius
+        ),
+        "temperature_memory_max_celsius": parsed(
+            "highest operating temperature of the memory", ask("DeviceGetTemperatureThreshold.memory_max"), int
+        ),
+        "fan_ratio": parsed("fan speed", ask("DeviceGetFanSpeed"), _percent),
+        "fabric_state": parsed(
+            "fabric state", ask("DeviceGetGpuFabricInfo"), _field("state", lambda text: FABRIC_STATES[int(text)])
+        ),
+        "vbios": parsed("VBIOS version", ask("DeviceGetVbiosVersion"), str.strip),
+        "nvlinks": parsed("NVLinks", ask("DeviceGetNvLinkState"), _nvlinks),
+    }
+
+
+def _places(source: Source, pci: Evidence) -> dict[str, Reading[Any]]:
+    """Which NUMA node and CPUs are next to the GPU, as the kernel says."""
+    try:
+        folder = f"/sys/bus/pci/devices/{short_bus_id(assignments(pci.text)['busId'])}"
+    except (LookupError, ValueError):
+        return {}
+    return {
+        "numa_node": parsed("NUMA node", source.file(f"{folder}/numa_node"), int),
+        "cpu_affinity": parsed("CPU affinity", source.file(f"{folder}/local_cpulist"), str.strip),
+    }
+
+
+def _memory_errors(ask: Callable[[str], Evidence]) -> MemoryErrors:
+    """ECC counters, remapped rows, pending retirement."""
+    rows = ask("DeviceGetRemappedRows")
+
+    def errors(name: str, kind: str) -> Reading[int]:
+        return parsed(name, ask(f"DeviceGetTotalEccErrors.{kind}"), int)
+
+    return MemoryErrors(
+        ecc_enabled=parsed("ECC mode", ask("DeviceGetEccMode"), _field("current", _enabled)),
+        corrected_volatile=errors("corrected ECC errors since boot", "corrected.volatile"),
+        uncorrected_volatile=errors("uncorrected ECC errors since boot", "uncorrected.volatile"),
+        corrected_aggregate=errors("corrected ECC errors of the card's life", "corrected.aggregate"),
+        uncorrected_aggregate=errors("uncorrected ECC errors of the card's life", "uncorrected.aggregate"),
+        remapped_rows_corrected=parsed("rows remapped after corrected errors", rows, _field("corrected", int)),
+        remapped_rows_uncorrected=parsed("rows remapped after uncorrected errors", rows, _field("uncorrected", int)),
+        row_remap_pending=parsed("pending row remap", rows, _field("pending", _enabled)),
+        row_remap_failure=parsed("failed row remap", rows, _field("failure", _enabled)),
+        retired_pages_pending=parsed("pending page retirement", ask("DeviceGetRetiredPagesPendingStatus"), _enabled),
+    )
+
+
+def _enabled(text: str) -> bool:
+    return int(text) == ENABLED
+
+
+def _plausible_celsius(text: str) -> int:
+    """A temperature; 0 is what a driver says of memory without a sensor."""
+    if int(text) == 0:
+        raise ValueError(text)
+    return int(text)
+
+
+def _nvlinks(text: str) -> tuple[NvLink, ...]:
+    """The links of `link=0 active=1;link=1 active=0`.
+
+    >>> [link.active for link in _nvlinks("link=0 active=1;link=1 active=0")]
+    [True, False]
+    """
+    links = (assignments(one) for one in text.split(";") if one)
+    return tuple(NvLink(link=int(link["link"]), active=_enabled(link["active"])) for link in links)
 
 
 def _reachable(handle: Evidence, memory: Evidence) -> Reading[bool]:

@@ -3,6 +3,7 @@
 import re
 
 from rigwise.probes.answers import line_with, parsed, parsed_line
+from rigwise.probes.driver import read_loaded_modules
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.host import Host
 from rigwise.records.reading import Reading, absent, present
@@ -21,7 +22,7 @@ CONTAINER_MARKERS = (
 
 def read_host(source: Source) -> Host:
     """Everything about the host that needs no GPU."""
-    memory, version = source.file("/proc/meminfo"), source.file("/proc/version")
+    memory, version = source.file("/proc/meminfo"), _kernel_version(source)
     return Host(
         os_name=parsed("operating system", source.file("/etc/os-release"), os_name),
         kernel=parsed("kernel", version, kernel_release),
@@ -35,9 +36,15 @@ def read_host(source: Source) -> Host:
         memory_pressure_ratio=parsed_line(
             "memory pressure", source.file("/proc/pressure/memory"), "some", pressure_ratio
         ),
-        loaded_modules=parsed("kernel modules", source.file("/proc/modules"), module_names),
+        loaded_modules=read_loaded_modules(source),
         secure_boot=read_secure_boot(source),
     )
+
+
+def _kernel_version(source: Source) -> Evidence:
+    """/proc/version, or `uname -a`: in both the release is the third word."""
+    file = source.file("/proc/version")
+    return source.command(["uname", "-a"]) if file.status is Status.NOT_RECORDED else file
 
 
 def os_name(text: str) -> str:
@@ -90,15 +97,6 @@ def pressure_ratio(line: str) -> float:
     if found is None:
         raise ValueError(line)
     return float(found[1]) / 100
-
-
-def module_names(text: str) -> tuple[str, ...]:
-    r"""Names of the loaded kernel modules.
-
-    >>> module_names("nvidia 56711168 1 nvidia_uvm, Live 0x0\nsnd 1 0 - Live 0x0")
-    ('nvidia', 'snd')
-    """
-    return tuple(line.split()[0] for line in text.splitlines() if line.strip())
 
 
 def _swap_used(memory: Evidence) -> Reading[int]:

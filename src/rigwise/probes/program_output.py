@@ -1,11 +1,17 @@
 """Error texts in what programs printed and in the kernel log, recognised by knowledge/signatures."""
 
-from rigwise.knowledge.signatures import signatures
+from rigwise.knowledge.signatures import Recognised, Signature, signatures
+from rigwise.probes.allocation_failures import allocation_failures, shows_work
 from rigwise.probes.answers import parsed
-from rigwise.records.evidence import Quote
+from rigwise.probes.quoting import quoted
+from rigwise.records.evidence import Quote, Status
 from rigwise.records.reading import Reading
-from rigwise.records.told import Told
+from rigwise.records.software import Interpreter
+from rigwise.records.told import AllocationFailure, Told
 from rigwise.sources.source import Source
+
+_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
+"""Quotation marks and spaces that web pages and word processors put in place of plain ones."""
 
 
 def read_program_output(source: Source) -> Reading[str]:
@@ -14,25 +20,56 @@ def read_program_output(source: Source) -> Reading[str]:
     return parsed("program output", evidence, lambda _text: evidence.text, f"{len(evidence.text.splitlines())} lines")
 
 
+def read_allocation_failures(output: Reading[str]) -> Reading[tuple[AllocationFailure, ...]]:
+    """Every request for VRAM of which a program printed that it failed; none, where a program was seen at work.
+
+    A text without either, such as a question or another program's table, tells nothing of VRAM.
+    """
+    name = "output of a program at work"
+    if output.value is None:
+        return Reading(name, None, output.status, output.quote)
+    found = allocation_failures(output.value, output.quote.source)
+    if not found and not shows_work(output.value):
+        return Reading(name, None, Status.NOT_RECORDED, output.quote)
+    return Reading(name, found, output.status, found[0].quote if found else output.quote)
+
+
 def read_told(output: Reading[str], kernel_log: Reading[tuple[str, ...]]) -> tuple[Told, ...]:
-    """Every recognised error text, in the order of the table; each signature once."""
+    """Every recognised error text, in the order in which the texts hold them; each signature once."""
     texts = {
         "program": (output.quote.source, output.value_or("")),
         "kernel": (kernel_log.quote.source, "\n".join(kernel_log.value_or(()))),
     }
-    found = []
-    for signature in signatures():
-        origin, text = texts[signature.where]
-        match = signature.search(text)
-        if match:
-            found.append(
-                Told(
-                    signature=signature.id,
-                    check=signature.check,
-                    quote=Quote(origin, match),
-                    meaning=signature.meaning,
-                    action=signature.action,
-                    next_steps=signature.next_steps,
-                )
-            )
-    return tuple(found)
+    return tuple(told for where, (origin, text) in texts.items() for told in _told(where, origin, text))
+
+
+def read_told_by_frameworks(interpreter: Reading[Interpreter]) -> tuple[Told, ...]:
+    """The error texts among what the user's frameworks answered when they were asked for the GPU."""
+    errors = [framework.error for framework in interpreter.value.frameworks] if interpreter.value else []
+    return tuple(told for error in errors for told in _told("program", interpreter.quote.source, error))
+
+
+def _told(where: str, origin: str, text: str) -> list[Told]:
+    plain = text.translate(_STRAIGHT)
+    found = [
+        (place.start, signature, place)
+        for signature in signatures()
+        if signature.where == where and (place := signature.search(plain))
+    ]
+    found.sort(key=lambda each: each[0])
+    return [
+        _one(signature, Quote(origin, quoted(text, place.start, place.end)), place)
+        for _start, signature, place in found
+    ]
+
+
+def _one(signature: Signature, quote: Quote, place: Recognised) -> Told:
+    return Told(
+        signature=signature.id,
+        check=signature.check,
+        quote=quote,
+        meaning=signature.means(place.values),
+        action=signature.action,
+        next_steps=signature.next_steps,
+        where=signature.where,
+    )

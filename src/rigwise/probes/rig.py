@@ -6,19 +6,27 @@ from typing import Any, NamedTuple
 
 from rigwise.probes import gpus_from_nvml as nvml
 from rigwise.probes.container_engine import read_container_engine
+from rigwise.probes.counter_looks import look_twice
 from rigwise.probes.cpu import read_cpu
 from rigwise.probes.deep import read_deep
 from rigwise.probes.driver import read_device_node, read_kernel_driver_version
-from rigwise.probes.gpus_from_xml import SmiLog, read_smi_log
+from rigwise.probes.firmware import read_firmware
+from rigwise.probes.gpus_from_smi import SmiAnswers, read_smi
 from rigwise.probes.host import read_host
 from rigwise.probes.interpreter import read_interpreter
 from rigwise.probes.kernel_events import read_log_events
 from rigwise.probes.kernel_log import read_kernel_log
+from rigwise.probes.memory import read_free, read_memory
 from rigwise.probes.network import read_network
 from rigwise.probes.pci import read_pci_gpus
 from rigwise.probes.processes import name_processes
 from rigwise.probes.profile_table import read_profile
-from rigwise.probes.program_output import read_program_output, read_told
+from rigwise.probes.program_output import (
+    read_allocation_failures,
+    read_program_output,
+    read_told,
+    read_told_by_frameworks,
+)
 from rigwise.probes.stack import read_stack
 from rigwise.probes.storage import read_storage
 from rigwise.probes.topology import read_topology
@@ -40,17 +48,18 @@ class DriverAnswers(NamedTuple):
     cuda_driver_version: Reading[tuple[int, int]]
 
 
-def read_rig(source: Source, *, python: str | None = None, deep: bool = False) -> Rig:
+def read_rig(source: Source, *, python: str | None = None, deep: bool = False, data_folder: str = ".") -> Rig:
     """The machine at this moment.
 
     `python` is the interpreter whose frameworks are asked; `deep` adds the active probes, or what a recording holds
-    of them.
+    of them; the disk that is measured then is that of `data_folder`.
     """
     asked = AskedSource(source)
+    looks = look_twice(asked, deep=deep)  # first, while nothing of ours computes
     with ThreadPoolExecutor(1, "framework-probe") as pool:
         interpreter = pool.submit(read_interpreter, asked, python)
-        log = None if _answers_nvml(asked) else read_smi_log(asked)
-        driver = _from_nvml(asked) if log is None else _from_smi(asked, log)
+        smi = None if _answers_nvml(asked) else read_smi(asked)
+        driver = _from_nvml(asked) if smi is None else _from_smi(asked, smi)
         kernel_log, output = read_kernel_log(asked), read_program_output(asked)
         return Rig(
             **driver._asdict(),
@@ -58,22 +67,25 @@ def read_rig(source: Source, *, python: str | None = None, deep: bool = False) -
             pci_gpus=read_pci_gpus(asked),
             device_nodes=read_device_node(asked),
             wsl_device=read_device_node(asked, "/dev/dxg"),
-            host=read_host(asked),
+            firmware=read_firmware(asked, kernel_log),
+            host=read_free(asked, read_host(asked)),
             interpreter=interpreter.result(),
             kernel_log=kernel_log,
             log_events=read_log_events(asked, kernel_log),
-            cpu=read_cpu(asked),
-            storage=read_storage(asked),
-            network=read_network(asked),
+            cpu=read_cpu(asked, looks, driver.gpus),
+            memory=read_memory(asked, looks),
+            storage=read_storage(asked, looks),
+            network=read_network(asked, looks),
             topology=read_topology(asked),
             container_engine=read_container_engine(asked),
             stack=read_stack(asked),
             program_output=output,
-            told=read_told(output, kernel_log),
+            told=read_told(output, kernel_log) + read_told_by_frameworks(interpreter.result()),
+            allocation_failures=read_allocation_failures(output),
             profile=read_profile(asked),
-            deep=read_deep(asked, python) if deep else DeepLook(),
+            deep=read_deep(asked, python, data_folder) if deep else DeepLook(),
             hung=asked.hung(),
-            collected_on=asked.collected_on() or (log.taken_on() if log else ""),
+            collected_on=asked.collected_on() or (smi.taken_on() if smi else ""),
         )
 
 
@@ -93,15 +105,13 @@ def _from_nvml(source: Source) -> DriverAnswers:
     )
 
 
-def _from_smi(source: Source, log: SmiLog) -> DriverAnswers:
-    """nvidia-smi does not print NVML's version, but its failure is NVML's."""
-    failed = log.evidence.status is not Status.OK
+def _from_smi(source: Source, smi: SmiAnswers) -> DriverAnswers:
     return DriverAnswers(
-        nvml=absent("NVML version", log.evidence, None if failed else Status.NOT_RECORDED),
-        num_gpus=log.num_gpus(),
-        gpus=name_processes(source, log.gpus()),
-        driver_version=log.driver_version(),
-        cuda_driver_version=log.cuda_driver_version(),
+        nvml=smi.nvml(),
+        num_gpus=smi.num_gpus(),
+        gpus=name_processes(source, smi.gpus),
+        driver_version=smi.driver_version(),
+        cuda_driver_version=smi.cuda_driver_version(),
     )
 
 

@@ -22,6 +22,12 @@ _MEANINGS: tuple[tuple[str, int, Status], ...] = (
     (r"No devices were found", 6, Status.NOT_FOUND),
     (r"Unknown Error|\bERR!", 999, Status.FAILED),
 )
+_FAILURE = re.compile(
+    r"^.{0,80}(?:NVIDIA-SMI (?:has failed because|couldn't find)|Failed to initialize NVML|No devices were found)"
+    r"[^\n]{0,160}",
+    re.MULTILINE,
+)
+"""The messages that stand in place of everything else."""
 _NOT_SUPPORTED = re.compile(r"^\[?(N/A|Not Supported|Requested functionality has been deprecated|)\]?$")
 
 
@@ -50,3 +56,20 @@ def explained_value(evidence: Evidence, value: str) -> Evidence:
     if _NOT_SUPPORTED.match(value):
         return msgspec.structs.replace(alone, status=Status.NOT_SUPPORTED)
     return explained(alone)
+
+
+def last_message(evidence: Evidence, works: re.Pattern[str]) -> Evidence | None:
+    r"""The failure that ends an answer, explained; None where something that `works` comes after it, or none is there.
+
+    >>> ended = Evidence(source="command", key="nvidia-smi", status=Status.OK,
+    ...     text="| NVIDIA-SMI 535.54 |\nFailed to initialize NVML: Driver/library version mismatch")
+    >>> last_message(ended, re.compile("NVIDIA-SMI [0-9]")).return_code
+    18
+    """
+    failures = list(_FAILURE.finditer(evidence.text))
+    if not failures:
+        return explained(evidence) if evidence.status is Status.FAILED else None
+    if any(found.start() > failures[-1].start() for found in works.finditer(evidence.text)):
+        return None
+    line = failures[-1][0].strip()
+    return explained(msgspec.structs.replace(evidence, status=Status.FAILED, text=line, return_code=None))

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from rigwise.records.evidence import Quote, Status
+from rigwise.records.identity import RigIdentity
 from rigwise.records.reading import Reading
 
 CHECK_SCHEMA = "rigwise.check/1"
@@ -90,3 +91,5 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = CHECK_SCHEMA
     decision: Decision
     findings: tuple[Finding, ...]
+    identity: RigIdentity | None = None
+    """What the machine is; None in reports made before there was one."""

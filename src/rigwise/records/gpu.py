@@ -15,7 +15,7 @@ class GpuProcess(msgspec.Struct, frozen=True, kw_only=True):
     used_bytes: int | None
     """None where the driver does not say (WDDM, MIG, some containers)."""
     kind: str
-    """`compute` or `graphics`."""
+    """`compute`, or `graphics` for one that (also) draws."""
 
 
 class MemoryErrors(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,47 +51,67 @@ class NvLink(msgspec.Struct, frozen=True, kw_only=True):
     crc_errors: int | None = None
 
 
+class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
+    """One GPU at one of many moments; a value is None where that moment does not tell it."""
+
+    gpu_utilization_ratio: float | None = None
+    memory_utilization_ratio: float | None = None
+    power_draw_watts: float | None = None
+    temperature_celsius: float | None = None
+    sm_clock_mhz: float | None = None
+    clocks_event_reasons: int | None = None
+    """Bit mask as NVML gives it."""
+    held_by_heat: bool | None = None
+    """Whether heat held the clocks back since the moment before (`tviol` of dmon)."""
+
+
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     """One GPU. Identified by UUID; the index is for display."""
 
     index: int
-    reachable: Reading[bool]
+    reachable: Reading[bool] = not_asked("GPU handle")
     """Whether NVML gave a handle; absent with status `lost` when the GPU is off the bus."""
-    name: Reading[str]
-    uuid: Reading[str]
-    pci_bus_id: Reading[str]
-    compute_capability: Reading[tuple[int, int]]
-    memory_total_bytes: Reading[int]
-    memory_used_bytes: Reading[int]
-    memory_free_bytes: Reading[int]
-    gpu_utilization_ratio: Reading[float]
-    memory_utilization_ratio: Reading[float]
-    temperature_celsius: Reading[int]
-    temperature_slowdown_celsius: Reading[int]
-    power_draw_watts: Reading[float]
-    power_limit_enforced_watts: Reading[float]
-    power_limit_default_watts: Reading[float]
-    sm_clock_mhz: Reading[int]
-    sm_clock_max_mhz: Reading[int]
-    memory_clock_mhz: Reading[int]
-    clocks_event_reasons: Reading[int]
+    name: Reading[str] = not_asked("name")
+    uuid: Reading[str] = not_asked("UUID")
+    pci_bus_id: Reading[str] = not_asked("PCI address")
+    compute_capability: Reading[tuple[int, int]] = not_asked("compute capability")
+    memory_total_bytes: Reading[int] = not_asked("VRAM total")
+    memory_used_bytes: Reading[int] = not_asked("VRAM used")
+    memory_free_bytes: Reading[int] = not_asked("VRAM free")
+    gpu_utilization_ratio: Reading[float] = not_asked("GPU utilisation")
+    memory_utilization_ratio: Reading[float] = not_asked("memory utilisation")
+    temperature_celsius: Reading[int] = not_asked("temperature")
+    temperature_slowdown_celsius: Reading[int] = not_asked("slowdown temperature")
+    power_draw_watts: Reading[float] = not_asked("power draw")
+    power_limit_enforced_watts: Reading[float] = not_asked("enforced power limit")
+    power_limit_default_watts: Reading[float] = not_asked("default power limit")
+    sm_clock_mhz: Reading[int] = not_asked("SM clock")
+    sm_clock_max_mhz: Reading[int] = not_asked("highest SM clock")
+    memory_clock_mhz: Reading[int] = not_asked("memory clock")
+    clocks_event_reasons: Reading[int] = not_asked("clock event reasons")
     """Bit mask as NVML gives it; `knowledge` names the bits."""
-    pcie_link_gen: Reading[int]
-    pcie_link_gen_max: Reading[int]
-    pcie_link_width: Reading[int]
-    pcie_link_width_max: Reading[int]
-    performance_state: Reading[int]
-    mig_enabled: Reading[bool]
-    processes: Reading[tuple[GpuProcess, ...]]
+    pcie_link_gen: Reading[int] = not_asked("PCIe generation")
+    pcie_link_gen_max: Reading[int] = not_asked("highest PCIe generation")
+    pcie_link_width: Reading[int] = not_asked("PCIe width")
+    pcie_link_width_max: Reading[int] = not_asked("highest PCIe width")
+    performance_state: Reading[int] = not_asked("performance state")
+    mig_enabled: Reading[bool] = not_asked("MIG mode")
+    num_mig_devices: Reading[int] = not_asked("number of MIG devices")
+    processes: Reading[tuple[GpuProcess, ...]] = not_asked("processes")
     driver_model: Reading[str] = not_asked("driver model")
     """`WDDM` or `TCC` on Windows; absent on Linux."""
 
+    samples: Reading[tuple[GpuSample, ...]] = not_asked("samples over time")
+    """The busiest continuous series at hand, oldest first; where several moments are at hand, the other values are
+    those of the busiest one."""
     memory_errors: MemoryErrors = MemoryErrors()
     recovery_action: Reading[str] = not_asked("GPU recovery action")
     """`None`, `Reset`, `Reboot`, `Drain P2P`, `Drain and Reset`; drivers since about 550 say it."""
     power_limit_min_watts: Reading[float] = not_asked("lowest power limit")
     power_limit_max_watts: Reading[float] = not_asked("highest power limit")
     temperature_memory_celsius: Reading[int] = not_asked("memory temperature")
+    temperature_memory_max_celsius: Reading[int] = not_asked("highest operating temperature of the memory")
+    fan_ratio: Reading[float] = not_asked("fan speed")
     persistence_mode: Reading[bool] = not_asked("persistence mode")
     display_active: Reading[bool] = not_asked("display")
     compute_mode: Reading[str] = not_asked("compute mode")
@@ -110,6 +130,11 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs next to this GPU, as ranges: `0-15,32-47`."""
     gsp_firmware: Reading[str] = not_asked("GSP firmware")
     vbios: Reading[str] = not_asked("VBIOS version")
+
+    def share_of_samples(self, reason_bit: int) -> float | None:
+        """The share of samples (0 to 1) with a clock event reason; None where no watch tells of reasons."""
+        told = [one.clocks_event_reasons for one in self.samples.value or () if one.clocks_event_reasons is not None]
+        return sum(bool(mask & reason_bit) for mask in told) / len(told) if told else None
 
     @property
     def label(self) -> str:

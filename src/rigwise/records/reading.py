@@ -92,6 +92,16 @@ def not_asked(name: str) -> Reading[Any]:
     return Reading(name, None, Status.NOT_RECORDED, Quote("", ""))
 
 
+def lacking(reading: Reading[Any], name: str) -> AbsentReading:
+    """What to raise where an answer is there, but not the part of it that is named."""
+    return AbsentReading(Reading(name, None, Status.NOT_SUPPORTED, reading.quote))
+
+
+def those_present(*readings: Reading[Any]) -> tuple[Reading[Any], ...]:
+    """The readings that have a value: an absent one shows nothing."""
+    return tuple(reading for reading in readings if reading.present)
+
+
 @contextmanager
 def watch_readings() -> Iterator[list[Reading[Any]]]:
     """Collect every reading that is needed inside the block."""

@@ -7,12 +7,12 @@ import msgspec
 from rigwise.records.deep import DeepLook
 from rigwise.records.evidence import Status
 from rigwise.records.gpu import Gpu
-from rigwise.records.host import Cpu, Host, Network, Storage
+from rigwise.records.host import Cpu, Host, Memory, Network, Storage
 from rigwise.records.kernel_events import LogEvent
 from rigwise.records.profile import Profile
 from rigwise.records.reading import AbsentReading, Reading, not_asked
 from rigwise.records.software import ContainerEngine, Interpreter, Stack
-from rigwise.records.told import Told
+from rigwise.records.told import AllocationFailure, Told
 from rigwise.records.topology import Topology
 
 
@@ -25,6 +25,10 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     """`10de:2684`"""
     driver: str
     """Kernel driver bound to it (`nvidia`, `nouveau`, `vfio-pci`), or ""."""
+    driver_told: bool = True
+    """Whether the evidence would name a bound driver; plain `lspci` does not."""
+    answers: bool = True
+    """Whether its configuration space can be read; one without power or link reads all ones (`rev ff`)."""
 
 
 class Rig(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +55,7 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
     log_events: Reading[tuple[LogEvent, ...]] = not_asked("kernel log")
     """Of the kernel log and the fabric manager's log, oldest first."""
     cpu: Cpu = Cpu()
+    memory: Memory = Memory()
     storage: Storage = Storage()
     network: Network = Network()
     topology: Topology = Topology()
@@ -60,8 +65,12 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
     """What programs printed, where somebody handed it over."""
     told: tuple[Told, ...] = ()
     """Error texts recognised in it, and in the kernel log."""
+    allocation_failures: Reading[tuple[AllocationFailure, ...]] = not_asked("program output")
+    """Requests for VRAM that failed, as programs printed it."""
     profile: Reading[Profile] = not_asked("profile of the script")
     deep: DeepLook = DeepLook()
+    firmware: Reading[str] = not_asked("BIOS")
+    """Vendor, product, board and BIOS: `ASUS System Product Name/PRIME X670E-PRO, BIOS 1654 08/21/2023`."""
     wsl_device: Reading[str] = not_asked("device file /dev/dxg")
     """What /dev/dxg, the GPU device of WSL2, is to this user."""
     collected_on: str = ""
@@ -74,6 +83,10 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
             AbsentReading: nobody asked the driver, or its answer never came or makes no sense.
         """
         return self.num_gpus.answered() and self.num_gpus.need() > 0
+
+    def has_one_gpu(self) -> bool:
+        """Whether the driver lists exactly one GPU, so that nothing can be wrong between GPUs."""
+        return self.num_gpus.value == 1 and self.num_gpus.answered()
 
     def need_gpus(self) -> None:
         """Nothing, when the driver lists a GPU.

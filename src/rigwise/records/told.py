@@ -20,3 +20,29 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     next_steps: tuple[str, ...] = ()
     target: str = ""
     """The GPU it names, or ""."""
+    where: str = "program"
+    """`program` output or `kernel` log."""
+
+
+class AllocationFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """One request for VRAM that failed, with the numbers its error text gives; None for what it does not say."""
+
+    program: str
+    """Who prints it that way: `PyTorch`, `llama.cpp`."""
+    quote: Quote
+    requested_bytes: int | None = None
+    total_bytes: int | None = None
+    """Of the GPU."""
+    free_bytes: int | None = None
+    allocated_bytes: int | None = None
+    """In use by tensors of this process."""
+    cached_bytes: int | None = None
+    """Reserved by this process's allocator, in use by no tensor."""
+    process_bytes: int | None = None
+    """All that this process holds on the GPU, CUDA's own share included."""
+    limit_bytes: int | None = None
+    """What the process allowed itself."""
+    num_steps_before: int | None = None
+    """How many steps a progress line counted before it failed."""
+    recovered: bool = False
+    """The program says that it goes on with less."""

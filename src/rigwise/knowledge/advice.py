@@ -1,0 +1,76 @@
+"""The exact command that mends a machine's stack, from the tables and what is known of the machine."""
+
+from rigwise.knowledge.architectures import Capability, capability_of_name
+from rigwise.knowledge.drivers import driver_install_commands, needed_driver, version_numbers
+from rigwise.knowledge.frameworks import (
+    FIRST_PYPI_CUDA_ON_ARM,
+    TorchBuild,
+    best_torch_build,
+    jax_install_command,
+    torch_install_command,
+)
+from rigwise.records.excerpt import in_wsl, on_windows
+from rigwise.records.rig import Rig
+
+CAUTIOUS_CUDA = "12"
+"""Where the driver is not known, a build for CUDA 12 runs on more drivers than one for CUDA 13."""
+COMPANIONS = ("torchvision", "torchaudio")
+"""Packages built for one version of PyTorch each."""
+
+
+def gpu_capabilities(rig: Rig) -> tuple[Capability, ...]:
+    """The compute capabilities of the machine's GPUs: as the driver says, else as a framework says, else by name."""
+    told = [gpu.compute_capability.value or capability_of_name(gpu.name.value or "") for gpu in rig.gpus]
+    known = {capability for capability in told if capability is not None}
+    if not known and rig.interpreter.value is not None:
+        known = {one for framework in rig.interpreter.value.frameworks for one in framework.device_capabilities}
+    return tuple(sorted(known))
+
+
+def torch_command(rig: Rig) -> str | None:
+    """How to install the newest PyTorch that runs on this machine; None where no build does, or its GPU is unknown."""
+    build = torch_build_for(rig)
+    if build is None:
+        return None
+    packages = rig.interpreter.value.packages if rig.interpreter.value else ()
+    beside = [package.name for package in packages if package.name in COMPANIONS]
+    return torch_install_command(build, beside=beside, plain=_pypi_has_cuda(rig, build))
+
+
+def torch_build_for(rig: Rig) -> TorchBuild | None:
+    """The newest PyTorch build that runs on every GPU of this machine with its driver and Python."""
+    capabilities = gpu_capabilities(rig)
+    if not capabilities:
+        return None
+    windows, python = on_windows(rig), python_numbers(rig)
+    if rig.driver_version.present:
+        return best_torch_build(capabilities, rig.driver_version.value, python, windows=windows)
+    cautious = best_torch_build(capabilities, needed_driver(CAUTIOUS_CUDA, windows=windows), python, windows=windows)
+    return cautious or best_torch_build(capabilities, None, python, windows=windows)
+
+
+def jax_command(rig: Rig) -> str | None:
+    """How to install JAX with CUDA on this machine; None where no plugin runs on it."""
+    windows = on_windows(rig) and not in_wsl(rig)
+    return jax_install_command(gpu_capabilities(rig), None if windows else rig.driver_version.value, windows=windows)
+
+
+def driver_commands(rig: Rig) -> tuple[str, ...]:
+    """How to install the NVIDIA driver on this system; where no table knows it, where to read that."""
+    known = driver_install_commands(rig.host.os_name.value)
+    return known or ("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",)
+
+
+def python_numbers(rig: Rig) -> tuple[int, ...] | None:
+    """The version of the user's Python, None where it is not known."""
+    version = rig.interpreter.value.version if rig.interpreter.value else ""
+    try:
+        return version_numbers(version)[:2] if version.count(".") else None
+    except ValueError:
+        return None
+
+
+def _pypi_has_cuda(rig: Rig, build: TorchBuild) -> bool:
+    """Whether PyPI's own wheel has CUDA here: on Linux on x86-64, and on aarch64 since 2.11."""
+    windows = on_windows(rig) and not in_wsl(rig)
+    return not windows and version_numbers(build.release) >= FIRST_PYPI_CUDA_ON_ARM

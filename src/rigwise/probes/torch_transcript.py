@@ -1,0 +1,160 @@
+"""Transcripts of people who asked PyTorch, TensorFlow or JAX about the GPU, at a prompt or with `python -c`."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from rigwise.knowledge.architectures import capability_of
+from rigwise.knowledge.frameworks import cuda_of_wheel
+from rigwise.records.software import Framework
+
+_VERSION = r"(?<![\w./])(\d+\.\d+\.\d[\w.+-]*)"
+_CUDA = r"(?<![\w./])(None|\d{1,2}\.\d{1,2})(?![\w./]*\w)"
+_BOOL = r"\b(True|False)\b"
+_QUESTIONS: tuple[tuple[str, str, str], ...] = (
+    ("torch version", r"torch\.__version__", _VERSION),
+    ("torch cuda", r"torch\.version\.cuda", _CUDA),
+    ("torch available", r"torch\.cuda\.is_available\(\)", _BOOL),
+    ("torch count", r"torch\.cuda\.device_count\(\)", r"(?<![\w.])(\d{1,3})(?![\w.])"),
+    ("torch capability", r"torch\.cuda\.get_device_capability\(", r"\((\d{1,2}, ?\d)\)"),
+    ("torch architectures", r"torch\.cuda\.get_arch_list\(\)", r"(\[[^\]]{0,600}\])"),
+    ("torch device", r"torch\.cuda\.get_device_name\(", r"(.*\S)"),
+    ("torch mps", r"torch\.backends\.mps\.is_available\(\)", _BOOL),
+    ("tensorflow version", r"\b(?:tf|tensorflow)\.__version__", _VERSION),
+    ("tensorflow gpus", r"list_physical_devices\(", r"(\[.*\]?)"),
+    ("jax version", r"\bjax\.__version__", _VERSION),
+    ("jax devices", r"\bjax\.(?:local_)?devices\(", r"(\[.*\]?)"),
+    ("jax backend", r"\bjax\.default_backend\(\)", r"\b(cpu|gpu|cuda|tpu)\b"),
+)
+"""What is asked, the words that ask it, and what an answer to it looks like."""
+_ANSWERS = {field: re.compile(answer) for field, _words, answer in _QUESTIONS}
+_LABELLED: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("torch available", re.compile(r"cuda\W{0,3}(?:is[ _])?available(?:\(\))?\W{1,4}(True|False|Yes|No)\b", re.I)),
+    ("torch version", re.compile(r"\b(?:py)?torch(?:[ _]version)?\W{1,4}v?" + _VERSION, re.I)),
+    ("torch cuda", re.compile(r"\b(?:torch )?cuda(?:[ _]version| build)?\W{1,4}" + _CUDA, re.I)),
+    ("torch count", re.compile(r"\b(?:gpu|device)[ _]count\W{1,4}(\d{1,3})\b", re.I)),
+)
+"""Lines that name what they tell, as scripts print them."""
+_CODE = re.compile(
+    r"^\s*(?:>>>|\.\.\.|In \[\d+\]:|import |from \w+ import|print\(|python\S* -c|py -c)|\bpython\S* -c\b"
+)
+_CONDITION = re.compile(r"\bif\b|\bassert\b|\bwhile\b")
+_INCOMPATIBLE = re.compile(r"with CUDA capability sm_(\d{2,3}) is not compatible")
+_SUPPORTED = re.compile(r"supports CUDA capabilities((?:\s+(?:sm|compute)_\d+[af]?,?){1,40})")
+_ERROR = re.compile(
+    r"CUDA initialization: [^\n]{0,400}|RuntimeError: [^\n]{0,400}|AssertionError: Torch not[^\n]{0,100}"
+)
+_NOT_COMPILED = "Torch not compiled with CUDA enabled"
+
+
+MOST_CHARACTERS = 2**20
+"""A transcript is much shorter; what comes after is not looked at."""
+MOST_PENDING = 24
+"""Questions of one script that wait for their answers."""
+
+
+def transcript_frameworks(text: str) -> tuple[Framework, ...]:
+    r"""What each framework answered, as far as it was asked.
+
+    >>> (torch,) = transcript_frameworks(">>> import torch\n>>> torch.__version__\n'2.5.1+cpu'\n"
+    ...     ">>> torch.cuda.is_available()\nFalse")
+    >>> torch.version, torch.cpu_only, torch.cuda_available
+    ('2.5.1+cpu', True, False)
+    >>> transcript_frameworks("print(torch.__version__, torch.version.cuda)\n2.9.1+cu128 12.8")[0].cuda_build
+    '12.8'
+    """
+    text = text[:MOST_CHARACTERS]
+    told = dict(reversed([*_answers(text)]))
+    found = (_torch(text, told), _tensorflow(told), _jax(told))
+    return tuple(framework for framework in found if framework is not None)
+
+
+def _answers(text: str) -> Iterator[tuple[str, str]]:
+    """Each answer with what was asked, in the order of the text."""
+    pending: list[str] = []
+    for line in (line[:1000] for line in text.splitlines()):
+        if _CODE.search(line):
+            pending = [*pending, *_asked(line)][-MOST_PENDING:] if line.lstrip().startswith("print(") else _asked(line)
+            continue
+        position = 0
+        while pending and (found := _ANSWERS[pending[0]].search(line, position)):
+            yield pending.pop(0), found[1]
+            position = found.end()
+        if position == 0:
+            yield from ((field, found[1]) for field, label in _LABELLED if (found := label.search(line)))
+
+
+def _asked(line: str) -> list[str]:
+    """What a line of code prints, in its order; a condition prints nothing."""
+    if _CONDITION.search(line):
+        return []
+    places = [(found.start(), field) for field, words, _ in _QUESTIONS for found in re.finditer(words, line)]
+    return [field for _start, field in sorted(places)]
+
+
+def _torch(text: str, told: dict[str, str]) -> Framework | None:
+    refusal = incompatibility(text)
+    error = _ERROR.search(text)
+    if not refusal and not any(field.startswith("torch") for field in told) and _NOT_COMPILED not in text:
+        return None
+    version = told.get("torch version", "")
+    cuda = told.get("torch cuda", cuda_of_wheel(version))
+    foreign = "rocm" in version or "xpu" in version or _yes(told.get("torch mps")) is True
+    cpu_only = _NOT_COMPILED in text or (cuda in ("None", "") and not foreign) or None
+    known: dict[str, Any] = {
+        "cuda_build": None if cpu_only or foreign else cuda,
+        "cpu_only": cpu_only if cpu_only or (cuda is None and not foreign) else False,
+        "cuda_available": _yes(told.get("torch available")),
+        "device_count": int(told["torch count"]) if "torch count" in told else None,
+        "arch_list": tuple(re.findall(r"(?:sm|compute)_\d+[af]?", told.get("torch architectures", ""))),
+        "error": error[0].strip() if error else "",
+        "asked_for_cuda": True,
+    }
+    if "torch capability" in told:
+        major, minor = told["torch capability"].split(",")
+        known["device_capabilities"] = ((int(major), int(minor)),)
+    return msgspec.structs.replace(Framework(name="torch", version=version or "?", **known), **refusal)
+
+
+def incompatibility(text: str) -> dict[str, Any]:
+    """What PyTorch's warning about a GPU that it has no code for tells: the GPU's capability and its own list.
+
+    >>> incompatibility("GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch")
+    {'device_capabilities': ((12, 0),)}
+    """
+    known: dict[str, Any] = {}
+    devices = {capability_of(digits) for digits in _INCOMPATIBLE.findall(text)}
+    if devices:
+        known["device_capabilities"] = tuple(sorted(devices))
+    supported = _SUPPORTED.search(text)
+    if supported and devices:
+        known["arch_list"] = tuple(supported[1].replace(",", " ").split())
+    return known
+
+
+def _tensorflow(told: dict[str, str]) -> Framework | None:
+    if "tensorflow version" not in told and "tensorflow gpus" not in told:
+        return None
+    count = told["tensorflow gpus"].count("PhysicalDevice(") if "tensorflow gpus" in told else None
+    return Framework(
+        name="tensorflow",
+        version=told.get("tensorflow version", "?"),
+        cuda_available=None if count is None else count > 0,
+        device_count=count,
+        asked_for_cuda=True,
+    )
+
+
+def _jax(told: dict[str, str]) -> Framework | None:
+    devices = told.get("jax devices", told.get("jax backend"))
+    if devices is None:
+        return None
+    available = re.search(r"cuda|gpu", devices, re.I) is not None
+    version = told.get("jax version", "?")
+    return Framework(name="jax", version=version, cuda_available=available, asked_for_cuda=True)
+
+
+def _yes(word: str | None) -> bool | None:
+    return None if word is None else word.lower() in ("true", "yes")
