@@ -1,21 +1,14 @@
 """Real captures of other people's machines, with the diagnosis that people gave them (evidence/INDEX.tsv)."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from checks.captured import Answers, outputs
 
 from rigwise.engine import diagnose
-from rigwise.records.evidence import Evidence, Status
+from rigwise.probes.rig import read_rig
 from rigwise.records.finding import Action, CheckReport, Severity, Verdict
-from rigwise.sources.answers import (
-    command_answer,
-    command_key,
-    file_answer,
-    kernel_log_answer,
-    nvml_absence,
-    program_output_answer,
-)
+from rigwise.records.gpu import Gpu
 
 HEALTHY = {
     "smi_a100_mig_535": {"gpu_count_incomplete"},
@@ -32,38 +25,9 @@ HEALTHY = {
 """What may be noted of each, besides the end of life of its driver's branch, which depends on its date."""
 
 
-class OneAnswer:
-    """A source that holds a single answer, as a pasted text does."""
-
-    name = "one answer"
-
-    def __init__(self, smi: str = "", kernel_log: str = "") -> None:
-        self._smi = smi
-        self._kernel_log = kernel_log
-
-    def nvml(self, name: str, gpu: int | None = None) -> Evidence:
-        return nvml_absence(name, gpu, Status.NOT_RECORDED)
-
-    def command(self, argv: Sequence[str], *, key: str | None = None, timeout_seconds: float = 10.0) -> Evidence:
-        name = command_key(argv, key)
-        if self._smi and name == "nvidia-smi -q -x":
-            return command_answer(name, Status.OK, self._smi, 0)
-        return command_answer(name, Status.NOT_RECORDED)
-
-    def file(self, path: str) -> Evidence:
-        return file_answer(path, Status.NOT_RECORDED)
-
-    def program_output(self) -> Evidence:
-        return program_output_answer(Status.NOT_RECORDED)
-
-    def kernel_log(self) -> Evidence:
-        status = Status.OK if self._kernel_log else Status.NOT_RECORDED
-        return kernel_log_answer(command_answer("kernel log", status, self._kernel_log))
-
-
 def diagnosed(capture: Path) -> CheckReport:
     text = capture.read_text(encoding="utf-8")
-    return diagnose(OneAnswer(smi=text) if capture.suffix == ".xml" else OneAnswer(kernel_log=text))
+    return diagnose(Answers({"nvidia-smi -q -x": text}) if capture.suffix == ".xml" else Answers({}, text))
 
 
 def problems(report: CheckReport) -> dict[str, Severity]:
@@ -91,19 +55,73 @@ def test_a_lost_gpu_stops(shared: Path) -> None:
     first = report.findings[0]
     assert (first.check, first.target) == ("gpu_lost", "GPU 1 (NVIDIA GB200, 0000:0b:00.0)")
     assert any("GPU is lost" in quote.text for quote in first.evidence)
+    failed = next(one for one in report.findings if one.check == "row_remap_failed" and one.verdict is Verdict.PROBLEM)
+    assert (failed.target, failed.symptom_of) == ("GPU 0 (NVIDIA GB200, 0000:0a:00.0)", None)
     hot = {one.target[:5]: one.verdict for one in report.findings if one.check == "hot_gpu"}
     assert hot == {"GPU 0": Verdict.OK, "GPU 1": Verdict.UNKNOWN}
 
 
-@pytest.mark.parametrize("name", ["kmsg_benign", "kmsg_peermem", "dmesg_oom_xid13_43", "dmesg_nccl_segfault"])
-def test_a_kernel_log_without_a_lost_gpu_is_no_proof_of_anything(name: str, shared: Path) -> None:
+def test_a_failed_remap_stops(shared: Path) -> None:
+    report = diagnosed(shared / "evidence" / "smi_gb200_ecc_uncorrectable.xml")
+    assert report.decision.action is Action.STOP
+    first = report.findings[0]
+    assert (first.check, first.target) == ("row_remap_failed", "GPU 0 (NVIDIA GB200, 0000:0a:00.0)")
+    assert "replaced" in first.next_steps[0]
+    errors = next(one for one in report.findings if one.check == "ecc_uncorrected")
+    assert (errors.verdict, errors.symptom_of) == (Verdict.PROBLEM, "row_remap_failed")
+
+
+CAPTURES = (
+    "capture_h100_gpuburn_590",
+    "capture_h200_mig_590",
+    "capture_rtx2080super_linux_595",
+    "capture_rtx2080super_windows_591",
+    "capture_rtx4080super_linux_595",
+)
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_a_healthy_machine_captured_idle_and_loaded(name: str, shared: Path) -> None:
+    report = diagnose(Answers(outputs(shared / "evidence" / f"{name}.txt")))
+    assert report.decision.action is Action.GO
+    assert problems(report) == {}
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_every_output_of_a_capture_tells_of_the_same_gpu(name: str, shared: Path) -> None:
+    """The text of a query is exact: whatever another output tells as well must agree with it."""
+    texts = outputs(shared / "evidence" / f"{name}.txt")
+    for key, text in texts.items():
+        (exact,) = read_rig(Answers({"nvidia-smi -q": texts["nvidia-smi -q"]})).gpus
+        for gpu in read_rig(Answers({key: text})).gpus:
+            assert_agree(gpu, exact)
+
+
+def assert_agree(gpu: Gpu, exact: Gpu) -> None:
+    for field in ("pci_bus_id", "uuid", "memory_total_bytes", "compute_capability", "mig_enabled", "vbios"):
+        told, known = getattr(gpu, field).value, getattr(exact, field).value
+        assert told in (None, known), field
+    name = (gpu.name.value or "").removesuffix("...").strip()
+    assert (exact.name.value or "").startswith(name)
+
+
+LOGS = {
+    "kmsg_benign": set(),
+    "kmsg_peermem": {"peermem_invalid"},
+    "dmesg_oom_xid13_43": {"xid_application", "out_of_ram_killed"},
+    "dmesg_nccl_segfault": {"library_crash"},
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_kernel_log_without_a_lost_gpu_blames_no_gpu(name: str, shared: Path) -> None:
     report = diagnosed(shared / "evidence" / f"{name}.log")
-    assert not problems(report)
-    assert report.decision.action is Action.CANNOT_TELL
+    assert set(problems(report)) == LOGS[name]
+    assert report.decision.action is (Action.GO_WITH_CARE if LOGS[name] else Action.GO)
     assert report.decision.next_steps
 
 
 def test_a_hostile_log_does_no_harm() -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><nvidia_smi_log><gpu id="&b;"/></nvidia_smi_log>'
     for text in (bomb, "<nvidia_smi_log>", "<nvidia_smi_log/>", "<nvidia_smi_log><gpu/></nvidia_smi_log>", "\0"):
-        assert diagnose(OneAnswer(smi=text)).decision.action in (Action.CANNOT_TELL, Action.GO)
+        assert diagnose(Answers({"nvidia-smi -q -x": text})).decision.action in (Action.CANNOT_TELL, Action.GO)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from checks.overlay import Case, OverlaySource, read_case
 
-from rigwise.engine import diagnose
+from rigwise.engine import judge
+from rigwise.probes.rig import read_rig
 from rigwise.records.finding import CheckReport, Finding, Verdict
 from rigwise.report.causes import commands, sentences
 
@@ -16,7 +17,7 @@ FILES = sorted(CASES.rglob("*.toml"))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_case(path: Path) -> None:
     case = read_case(path)
-    report = diagnose(OverlaySource(case))
+    report = judge(read_rig(OverlaySource(case), deep=True))
     own = [finding for finding in report.findings if finding.check == path.parent.name]
     _says_what_is_expected(case, _expected(case, own), own)
     _decides(case, report)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent / "fake_nvml.c"
+TEXTS = (SOURCE, SOURCE.with_name("fake_health.h"))
 FLAGS = ("-std=gnu11", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-Wl,-soname,libnvidia-ml.so.1")
 
 
@@ -18,7 +19,7 @@ def fake_library(*options: str) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler (cc, gcc or clang) to build the simulated GPU")
-    digest = hashlib.sha256(SOURCE.read_bytes() + " ".join(options).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(text.read_bytes() for text in TEXTS) + " ".join(options).encode()).hexdigest()[:16]
     library = Path(tempfile.gettempdir()) / f"rigwise-fake-nvml-{os.getuid()}-{digest}" / "libnvidia-ml.so.1"
     if not library.exists():
         library.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
  *
  * Only the calls of src/rigwise/knowledge/nvml_calls.csv exist here. src/rigwise/sources/layout.py describes the table.
  * A call without a row answers NVML_ERROR_NOT_SUPPORTED; a row whose code is `hang` never answers.
- * Built with -DOLD_DRIVER it lacks the functions that drivers before 535 lack.
+ * Built with -DOLD_DRIVER it lacks the functions that drivers before 510 and 535 lack.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { SUCCESS, INVALID_ARGUMENT = 2, NOT_SUPPORTED, INSUFFICIENT_SIZE = 7, VERSION_MISMATCH = 25, UNKNOWN = 999 };
-enum { CLOCK_SM = 1, CLOCK_MEM = 2, TEMPERATURE_GPU = 0, THRESHOLD_SLOWDOWN = 1, MEMORY_V2 = 0x02000028 };
+enum { CLOCK_SM = 1, CLOCK_MEM = 2, TEMPERATURE_GPU = 0, THRESHOLD_SLOWDOWN = 1, THRESHOLD_MEMORY_MAX, MEMORY_V2 = 0x02000028 };
 enum { SYSTEM = -1, MAX_ROWS = 4096, MAX_LINE = 16384 };
 
 typedef int nvmlReturn_t;
@@ -211,6 +211,12 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned gpu, nvmlDevice_t *out)
     return look_up((int)gpu, "DeviceGetHandleByIndex", text, 1);
 }
 
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned *out) /* gpustat asks it */
+{
+    *out = (unsigned)(long)device - 1;
+    return 0;
+}
+
 DEVICE_TEXT(DeviceGetName)
 DEVICE_TEXT(DeviceGetUUID)
 
@@ -236,20 +242,6 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t d, PciInfo *out)
 
 DEVICE_PAIR(DeviceGetCudaComputeCapability, "major", "minor")
 
-typedef struct { unsigned version; u64 total, reserved, free, used; } MemoryV2;
-
-nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, MemoryV2 *out)
-{
-    char text[MAX_LINE];
-    if (out->version != MEMORY_V2)
-        return VERSION_MISMATCH;
-    nvmlReturn_t code = look_up(index_of(d), "DeviceGetMemoryInfo", text, 1);
-    if (code == SUCCESS)
-        out->total = field(text, "total"), out->reserved = field(text, "reserved"),
-        out->free = field(text, "free"), out->used = field(text, "used");
-    return code;
-}
-
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, unsigned out[2])
 {
     return answer_pair(index_of(d), "DeviceGetUtilizationRates", "gpu", "memory", out, out + 1);
@@ -262,8 +254,9 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t d, unsigned sensor, unsigned 
 
 nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t d, unsigned threshold, unsigned *out)
 {
-    const char *key = "DeviceGetTemperatureThreshold.slowdown";
-    return threshold == THRESHOLD_SLOWDOWN ? answer_int(index_of(d), key, out) : NOT_SUPPORTED;
+    const char *key = threshold == THRESHOLD_SLOWDOWN ? "DeviceGetTemperatureThreshold.slowdown"
+                                                      : "DeviceGetTemperatureThreshold.memory_max";
+    return threshold <= THRESHOLD_MEMORY_MAX ? answer_int(index_of(d), key, out) : NOT_SUPPORTED;
 }
 
 DEVICE_INT(DeviceGetPowerUsage)
@@ -292,6 +285,8 @@ DEVICE_INT(DeviceGetPerformanceState)
 DEVICE_PAIR(DeviceGetMigMode, "current", "pending")
 DEVICE_PROCESSES(DeviceGetComputeRunningProcesses, v2)
 DEVICE_PROCESSES(DeviceGetGraphicsRunningProcesses, v2)
+
+#include "fake_health.h"
 
 #ifndef OLD_DRIVER
 CLOCKS_EVENT_REASONS(DeviceGetCurrentClocksEventReasons)

@@ -15,7 +15,7 @@ from rigwise.sources.recorded import RecordedSource
 
 def answer(scenario: Path, words: list[str]) -> Evidence:
     source = RecordedSource(scenario)
-    return source.kernel_log() if words == ["dmesg"] else source.command(words)
+    return source.kernel_log() if words[:1] == ["dmesg"] else source.command(words)
 
 
 def main() -> int:

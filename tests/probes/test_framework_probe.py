@@ -180,3 +180,77 @@ def test_the_interpreter_that_was_given_wins(tmp_path: Path) -> None:
     assert choose_interpreter(None, active) == str(python)
     assert choose_interpreter(None, {"CONDA_PREFIX": str(tmp_path)}) == str(python)
     assert choose_interpreter(None, {"VIRTUAL_ENV": "/deleted", "PATH": ""}) == sys.executable
+
+
+def test_packages_and_variables_that_matter_are_told(tmp_path: Path) -> None:
+    distribution(tmp_path, "nvidia-cudnn-cu12", "9.10.2.21")
+    distribution(tmp_path, "requests", "2.0")
+    answer = run("-S", paths=str(tmp_path))
+    assert ["nvidia-cudnn-cu12", "9.10.2.21"] in answer["packages"]  # type: ignore[operator]
+    assert "requests" not in json.dumps(answer["packages"])
+    assert "PATH" not in answer["environment"]  # type: ignore[operator]
+
+
+def test_versions_of_cudnn_and_nccl_are_told(tmp_path: Path) -> None:
+    libraries = """
+class backends:
+    class cudnn:
+        @staticmethod
+        def version(): return 91002
+cuda.nccl = type("nccl", (), {"version": staticmethod(lambda: (2, 28, 9))})
+"""
+    folder = fake_torch(tmp_path, GPU_TORCH.format(total=512, available=True) + libraries)
+    torch = only_framework(run(paths=folder))
+    assert (torch["cudnn"], torch["nccl"]) == ("9.10.2", "2.28.9")
+
+
+FAKE_JAX = """
+__version__ = "0.9.0"
+class numpy:
+    pass
+class Device: platform = "{platform}"
+def devices(): return [Device()]
+"""
+FAKE_NUMPY = """
+class Array(float):
+    def sum(self): return self * 256
+def ones(size): return Array({one})
+Array.__mul__ = lambda self, factor: Array(float(self) * factor)
+"""
+
+
+def fake_jax(folder: Path, platform: str, one: float) -> str:
+    distribution(folder, "jax", "0.9.0")
+    distribution(folder, "jax-cuda13-plugin", "0.9.0")
+    (folder / "jax").mkdir()
+    (folder / "jax" / "__init__.py").write_text(FAKE_JAX.format(platform=platform))
+    (folder / "jax" / "numpy.py").write_text(FAKE_NUMPY.format(one=one))
+    return str(folder)
+
+
+def deep_jax(folder: str) -> dict[str, object]:
+    command = [sys.executable, "-S", str(PROBE), "--deep"]
+    environment = {"PYTHONPATH": folder, "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=environment)
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    return dict(next(framework for framework in answer["frameworks"] if framework["name"] == "jax"))
+
+
+def test_a_deep_look_runs_a_kernel_of_jax(tmp_path: Path) -> None:
+    jax = deep_jax(fake_jax(tmp_path, "gpu", 1.0))
+    assert (jax["cuda_available"], jax["kernel_ok"]) == (True, True)
+
+
+def test_a_deep_look_tells_a_wrong_sum_and_a_cpu(tmp_path: Path) -> None:
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "cpu").mkdir()
+    assert deep_jax(fake_jax(tmp_path / "wrong", "gpu", 3.0))["kernel_ok"] is False
+    on_cpu = deep_jax(fake_jax(tmp_path / "cpu", "cpu", 1.0))
+    assert on_cpu["cuda_available"] is False
+    assert "kernel_ok" not in on_cpu
+
+
+def test_a_deep_look_tells_why_an_import_failed(tmp_path: Path) -> None:
+    folder = fake_jax(tmp_path, "gpu", 1.0)
+    (tmp_path / "jax" / "__init__.py").write_text("raise RuntimeError('jaxlib is too old')")
+    assert deep_jax(folder)["error"] == "RuntimeError: jaxlib is too old"

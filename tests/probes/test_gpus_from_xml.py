@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from rigwise.probes.gpus_from_xml import SmiLog
+from rigwise.probes.gpus_from_smi import SmiAnswers
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.gpu import Gpu
 
 
-def log_of(text: str, status: Status = Status.OK) -> SmiLog:
-    return SmiLog(Evidence(source="command", key="nvidia-smi -q -x", status=status, text=text))
+def log_of(text: str, status: Status = Status.OK) -> SmiAnswers:
+    return SmiAnswers([Evidence(source="command", key="nvidia-smi -q -x", status=status, text=text)])
 
 
 def gpu_of(body: str) -> Gpu:
-    (gpu,) = log_of(f'<nvidia_smi_log><gpu id="00000000:41:00.0">{body}</gpu></nvidia_smi_log>').gpus()
+    (gpu,) = log_of(f'<nvidia_smi_log><gpu id="00000000:41:00.0">{body}</gpu></nvidia_smi_log>').gpus
     return gpu
 
 
-def capture(shared: Path, name: str) -> SmiLog:
+def capture(shared: Path, name: str) -> SmiAnswers:
     return log_of((shared / "evidence" / f"{name}.xml").read_text(encoding="utf-8"))
 
 
@@ -97,8 +97,8 @@ def test_one_lost_value_makes_the_gpu_lost_and_is_quoted() -> None:
 
 def test_processes() -> None:
     gpu = gpu_of(
-        "<processes><process_info><pid>7</pid><type>C+G</type><process_name>/opt/app/app --x=1</process_name>"
-        "<used_memory>160 MiB</used_memory></process_info><process_info><pid>8</pid><type>G</type>"
+        "<processes><process_info><pid>7</pid><type>M+C</type><process_name>/opt/app/app --x=1</process_name>"
+        "<used_memory>160 MiB</used_memory></process_info><process_info><pid>8</pid><type>C+G</type>"
         "<process_name>C:\\Windows\\dwm.exe</process_name><used_memory>N/A</used_memory></process_info></processes>"
     )
     first, second = gpu.processes.need()
@@ -138,7 +138,6 @@ def test_the_names_of_driver_610() -> None:
         ("Failed to initialize NVML: Unknown Error", 999, Status.FAILED),
         ("Failed to initialize NVML: Insufficient Permissions", 4, Status.NOT_PERMITTED),
         ("Failed to initialize NVML: GPU access blocked by the operating system", 17, Status.NOT_PERMITTED),
-        ("Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.", 15, Status.LOST),
         ("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.", 12, Status.NOT_FOUND),
     ],
 )
@@ -179,7 +178,7 @@ def test_captures(
     limit: float | None,
 ) -> None:
     log = capture(shared, name)
-    gpu = log.gpus()[0]
+    gpu = log.gpus[0]
     assert (log.driver_version().value, log.cuda_driver_version().value, log.num_gpus().value) == (
         driver,
         cuda,
@@ -188,3 +187,47 @@ def test_captures(
     assert gpu.memory_used_bytes.value == used_mib * 2**20
     assert (gpu.temperature_celsius.value, gpu.temperature_slowdown_celsius.value) == (temperature, slowdown)
     assert (gpu.power_draw_watts.value, gpu.power_limit_enforced_watts.value) == (draw, limit)
+
+
+def test_a_log_that_was_cut_short_keeps_what_it_holds() -> None:
+    whole = "<nvidia_smi_log><attached_gpus>2</attached_gpus><gpu id='00000000:41:00.0'><uuid>GPU-1</uuid><pci>"
+    for rest in ("", "<pci_bus", "<pci_bus_id>00000000:41:", "<pci_bus_id>x</pci_bus_id></pci><name>"):
+        log = log_of(whole + rest)
+        assert (log.num_gpus().value, len(log.gpus), log.gpus[0].uuid.value) == (2, 1, "GPU-1")
+
+
+def test_two_logs_of_one_machine_are_one_machine() -> None:
+    log = (
+        "<nvidia_smi_log><timestamp>{}</timestamp><gpu id='00000000:41:00.0'><uuid>GPU-1</uuid><utilization><gpu_util>"
+    )
+    log += "{} %</gpu_util></utilization><pci><pci_gpu_link_info><pcie_gen><current_link_gen>{}</current_link_gen>"
+    log += "</pcie_gen></pci_gpu_link_info></pci></gpu></nvidia_smi_log>\n"
+    idle, busy = log.format("Mon Jun 22 23:04:18 2026", 0, 1), log.format("Mon Jun 22 23:09:18 2026", 98, 4)
+    for text in (idle + busy, busy + idle):
+        (gpu,) = log_of(text).gpus
+        assert (gpu.gpu_utilization_ratio.value, gpu.pcie_link_gen.value) == (0.98, 4)
+
+
+def test_an_unescaped_sign_does_not_hide_the_rest() -> None:
+    gpu = gpu_of(
+        "<processes><process_info><pid>7</pid><type>C</type><process_name>a&b</process_name>"
+        "<used_memory>160 MiB</used_memory></process_info></processes>"
+    )
+    assert [process.name for process in gpu.processes.need()] == ["a&b"]
+
+
+def test_errors_in_the_old_layout_and_the_new_one() -> None:
+    old = gpu_of(
+        "<ecc_errors><volatile><double_bit><device_memory>1</device_memory><total>2</total></double_bit>"
+        "</volatile></ecc_errors><retired_pages><double_bit_retirement><retired_count>3</retired_count>"
+        "</double_bit_retirement><pending_blacklist>Yes</pending_blacklist></retired_pages>"
+    ).memory_errors
+    assert (old.uncorrected_volatile.value, old.retired_pages_double_bit.value) == (2, 3)
+    assert old.retired_pages_pending.value is True
+    new = gpu_of(
+        "<ecc_errors><volatile><sram_uncorrectable_parity>1</sram_uncorrectable_parity>"
+        "<sram_uncorrectable_secded>2</sram_uncorrectable_secded><dram_uncorrectable>4</dram_uncorrectable>"
+        "</volatile></ecc_errors><remapped_rows>N/A</remapped_rows>"
+    ).memory_errors
+    assert new.uncorrected_volatile.value == 7
+    assert new.row_remap_failure.status is Status.NOT_SUPPORTED

@@ -7,6 +7,7 @@ How to tell: NVML_ERROR_LIBRARY_NOT_FOUND (12), or no such program.
 
 from collections.abc import Iterator
 
+from rigwise.knowledge.advice import driver_commands
 from rigwise.records.evidence import Status
 from rigwise.records.finding import Problem
 from rigwise.records.rig import Rig
@@ -23,9 +24,10 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
         because = say("The kernel module is loaded, but the driver's libraries are not installed beside it.")
         yield Problem(because, (rig.nvml, rig.kernel_driver_version))
     elif rig.pci_gpus.value:
-        yield Problem(say("The card is on the bus, but no NVIDIA driver is installed."), (rig.nvml, rig.pci_gpus))
+        because = say("The card is on the bus, but no NVIDIA driver is installed.")
+        yield Problem(because, (rig.nvml, rig.pci_gpus), driver_commands(rig))
     else:
-        yield Problem(say("No NVIDIA driver is installed."), (rig.nvml,))
+        yield Problem(say("No NVIDIA driver is installed."), (rig.nvml,), driver_commands(rig))
 
 
 def _missing(rig: Rig) -> bool:

@@ -18,13 +18,17 @@ START_FAILURE = r"NVRM:.*(failed|No NVIDIA GPU found|unable to|not load)|nvidia:
 
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
-    """A problem when NVML says that the driver is not loaded."""
+    """A problem when NVML says that the driver is not loaded. Where nobody asked it, a loaded module is enough."""
+    if rig.num_gpus.status is Status.NOT_RECORDED and "nvidia" in rig.host.loaded_modules.value_or(()):
+        rig.host.loaded_modules.need()
+        return
     if rig.lists_gpus() or rig.num_gpus.return_code != DRIVER_NOT_LOADED:
         return
     lines = log_lines(rig.kernel_log, START_FAILURE)[-3:]
     if "nvidia" not in rig.host.loaded_modules.value_or(()):
         because = say("The driver's library is installed, but its kernel module is not loaded.")
-        yield Problem(because, (rig.num_gpus, rig.host.kernel, *lines))
+        kernel = (rig.host.kernel,) if rig.host.kernel.present else ()
+        yield Problem(because, (rig.num_gpus, *kernel, *lines))
     elif rig.device_nodes.status is Status.NOT_FOUND:
         because = say("The kernel module is loaded, but its device files are missing.")
         steps = ("sudo nvidia-modprobe -c 0 -u",)

@@ -9,8 +9,9 @@ then a cuda-compat package, which data-centre GPUs allow, is in use.
 
 from collections.abc import Iterator
 
-from rigwise.knowledge.drivers import DriverFloor, driver_floors, version_numbers
-from rigwise.records.excerpt import framework_facts
+from rigwise.knowledge.advice import torch_command
+from rigwise.knowledge.drivers import needed_driver, version_numbers
+from rigwise.records.excerpt import framework_facts, need_gpus_for, on_windows
 from rigwise.records.finding import Problem
 from rigwise.records.rig import Rig
 from rigwise.records.software import Framework
@@ -22,20 +23,21 @@ CONSUMER_NAMES = ("GeForce", "TITAN", "Quadro", "RTX")
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
     """One problem for each framework that needs a newer driver."""
-    rig.need_gpus()
     for framework in rig.interpreter.need().frameworks:
-        floor = _floor(framework)
-        if floor is None or framework.kernel_ok:
+        need_gpus_for(rig, framework)
+        needed = needed_driver(framework.cuda_build, windows=on_windows(rig)) if framework.cuda_build else None
+        if needed is None or framework.kernel_ok:
             continue
-        needed = floor.floor_windows if rig.host.wsl.value else floor.floor_linux
         if version_numbers(rig.driver_version.need()) < version_numbers(needed):
             facts = framework_facts(rig.interpreter, framework, "cuda_build", "error")
-            yield Problem(_because(framework, needed), (rig.driver_version, facts), action=_action(rig, needed))
+            readings = (rig.driver_version, facts)
+            yield Problem(_because(framework, needed), readings, _steps(rig, framework), action=_action(rig, needed))
 
 
-def _floor(framework: Framework) -> DriverFloor | None:
-    major = (framework.cuda_build or "").partition(".")[0]
-    return driver_floors().get(int(major)) if major.isdecimal() else None
+def _steps(rig: Rig, framework: Framework) -> tuple[str, ...]:
+    """The wheel that runs on the driver as it is, where there is one."""
+    command = torch_command(rig) if framework.name == "torch" else None
+    return (command,) if command else ()
 
 
 def _because(framework: Framework, needed: str) -> str:

@@ -4,69 +4,51 @@ What: none of the compiled architectures runs on the GPU's compute capability.
 Why: "no kernel image is available for execution on the device" at the first kernel.
 How to tell: code for sm_XY runs on capability X.Z with Z >= Y (CUDA C++ Programming Guide, "Binary Compatibility");
 code for sm_XYa only on X.Y, code for sm_XYf within the family X. PTX (compute_XY) may be compiled at start, which
-minor-version compatibility does not promise. Quiet when a kernel already ran.
+minor-version compatibility does not promise. Where a report names no list, the CUDA version of the build tells: below
+12.8 none knows Blackwell, and 13 dropped everything before Turing. Quiet when a kernel already ran.
 """
 
-import re
 from collections.abc import Iterator
 
-from rigwise.records.excerpt import framework_facts
+from rigwise.knowledge.advice import gpu_capabilities, jax_command, torch_command
+from rigwise.knowledge.architectures import Capability, cuda_compiles_for, has_ptx, runs_on
+from rigwise.knowledge.drivers import version_numbers
+from rigwise.records.excerpt import framework_facts, need_gpus_for
 from rigwise.records.finding import Problem, Severity
 from rigwise.records.rig import Rig
 from rigwise.records.software import Framework
 from rigwise.speech import say
 
-Capability = tuple[int, int]
-NEEDS_CUDA_12_8: Capability = (10, 0)
-"""Blackwell: sm_100 and sm_120 are in wheels from cu128 on."""
-DROPPED_BY_CUDA_13: Capability = (7, 5)
-"""CUDA 13 builds nothing older; cu126 is the last wheel that does, PyTorch 2.14 the last that has it."""
-
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
     """One problem for each framework that lacks an architecture."""
-    rig.need_gpus()
     for framework in rig.interpreter.need().frameworks:
-        if not framework.arch_list or framework.kernel_ok:
+        need_gpus_for(rig, framework)
+        if framework.kernel_ok or not (framework.arch_list or framework.cuda_build):
             continue
-        missing = [one for one in _capabilities(rig, framework) if not runs_on(framework.arch_list, one)]
+        missing = [one for one in _capabilities(rig, framework) if not _has_code(framework, one)]
         if missing:
-            facts = framework_facts(rig.interpreter, framework, "arch_list", "device_capabilities", "error")
+            facts = framework_facts(
+                rig.interpreter, framework, "cuda_build", "arch_list", "device_capabilities", "error"
+            )
             driver_says = tuple(gpu.compute_capability for gpu in rig.gpus if gpu.compute_capability.present)
-            severity = Severity.WARNING if all(_has_ptx(framework.arch_list, one) for one in missing) else None
-            yield Problem(_because(framework, missing), (facts, *driver_says), _steps(missing[0]), severity)
+            severity = Severity.WARNING if all(has_ptx(framework.arch_list, one) for one in missing) else None
+            names = tuple(gpu.name for gpu in rig.gpus if not driver_says and gpu.name.present)
+            yield Problem(_because(framework, missing), (facts, *driver_says, *names), _steps(rig, framework), severity)
+
+
+def _has_code(framework: Framework, device: Capability) -> bool:
+    """By the framework's own list; without one, by what its CUDA version can compile for at all."""
+    if framework.arch_list:
+        return runs_on(framework.arch_list, device)
+    numbers = version_numbers(framework.cuda_build or "")
+    return len(numbers) < 2 or cuda_compiles_for((numbers[0], numbers[1]), device)
 
 
 def _capabilities(rig: Rig, framework: Framework) -> list[Capability]:
-    """What the framework sees, else what the driver says."""
-    seen = framework.device_capabilities or [gpu.compute_capability.need() for gpu in rig.gpus if gpu.reachable.value]
-    return sorted(set(seen))
-
-
-def runs_on(architectures: tuple[str, ...], device: Capability) -> bool:
-    """Whether one of the compiled architectures runs on a device.
-
-    >>> runs_on(("sm_80", "sm_86"), (8, 9)), runs_on(("sm_80", "sm_90"), (12, 0)), runs_on(("sm_90a",), (9, 0))
-    (True, False, True)
-    """
-    return any(_binary_runs(*parts, device) for parts in _architectures("sm", architectures))
-
-
-def _binary_runs(built: Capability, kind: str, device: Capability) -> bool:
-    if kind == "a":
-        return built == device
-    return built[0] == device[0] and built[1] <= device[1]
-
-
-def _has_ptx(architectures: tuple[str, ...], device: Capability) -> bool:
-    return any(built <= device for built, _kind in _architectures("compute", architectures))
-
-
-def _architectures(prefix: str, architectures: tuple[str, ...]) -> Iterator[tuple[Capability, str]]:
-    for architecture in architectures:
-        found = re.fullmatch(rf"{prefix}_(\d+)(\d)([af]?)", architecture)
-        if found:
-            yield (int(found[1]), int(found[2])), found[3]
+    """What the framework sees, else what the driver says, else what the product's name says."""
+    seen = framework.device_capabilities or gpu_capabilities(rig)
+    return sorted(set(seen or [gpu.compute_capability.need() for gpu in rig.gpus if gpu.reachable.value]))
 
 
 def _because(framework: Framework, missing: list[Capability]) -> str:
@@ -74,9 +56,6 @@ def _because(framework: Framework, missing: list[Capability]) -> str:
     return say("{name} {version} has no code for {names}.", name=framework.name, version=framework.version, names=names)
 
 
-def _steps(device: Capability) -> tuple[str, ...]:
-    if device >= NEEDS_CUDA_12_8:
-        return (say("pip install torch --index-url https://download.pytorch.org/whl/cu128"),)
-    if device < DROPPED_BY_CUDA_13:
-        return (say('pip install "torch<2.15" --index-url https://download.pytorch.org/whl/cu126'),)
-    return ()
+def _steps(rig: Rig, framework: Framework) -> tuple[str, ...]:
+    command = {"torch": torch_command, "jax": jax_command}.get(framework.name, lambda _rig: None)(rig)
+    return (command,) if command else ()

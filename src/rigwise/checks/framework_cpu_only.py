@@ -7,23 +7,38 @@ How to tell: `torch.version.cuda` is None; JAX has no CUDA plugin; the package i
 
 from collections.abc import Iterator
 
-from rigwise.records.excerpt import framework_facts
+from rigwise.knowledge.advice import jax_command, torch_command
+from rigwise.records.excerpt import framework_facts, need_gpus_for
 from rigwise.records.finding import Problem, Severity
 from rigwise.records.rig import Rig
+from rigwise.records.software import Framework
 from rigwise.speech import say
 
-INSTALL = {"jax": ('pip install -U "jax[cuda12]"',), "tensorflow": ('pip install "tensorflow[and-cuda]"',)}
+TENSORFLOW = ('pip install "tensorflow[and-cuda]"',)
 """The builds with CUDA of what is not PyTorch, as their own pages on installation name them."""
 
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
     """One problem for each CPU-only framework; a note when another one in the same Python has CUDA."""
-    rig.need_gpus()
     frameworks = rig.interpreter.need().frameworks
     another_has_cuda = any(framework.cuda_build for framework in frameworks)
     for framework in frameworks:
+        need_gpus_for(rig, framework)
         if framework.cpu_only:
             because = say("{name} {version} cannot use any GPU.", name=framework.name, version=framework.version)
             facts = framework_facts(rig.interpreter, framework, "cuda_build", "cpu_only")
             severity = Severity.NOTE if another_has_cuda else None
-            yield Problem(because, (facts, rig.num_gpus), INSTALL.get(framework.name, ()), severity)
+            readings = (facts, rig.num_gpus) if rig.num_gpus.present else (facts,)
+            yield Problem(because, readings, _steps(rig, framework), severity or _unconfirmed(rig))
+
+
+def _unconfirmed(rig: Rig) -> Severity | None:
+    """Milder where nothing but the question itself tells of a GPU."""
+    return None if rig.num_gpus.present else Severity.WARNING
+
+
+def _steps(rig: Rig, framework: Framework) -> tuple[str, ...]:
+    if framework.name == "tensorflow":
+        return TENSORFLOW
+    command = jax_command(rig) if framework.name == "jax" else torch_command(rig)
+    return (command,) if command else ()

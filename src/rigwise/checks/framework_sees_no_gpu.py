@@ -7,17 +7,24 @@ How to tell: `torch.cuda.is_available()` in the user's own interpreter, with the
 
 from collections.abc import Iterator
 
-from rigwise.records.excerpt import framework_facts
+from rigwise.records.excerpt import framework_facts, need_gpus_for
 from rigwise.records.finding import Problem
 from rigwise.records.rig import Rig
+from rigwise.records.software import Framework
 from rigwise.speech import say
 
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
     """One problem for each framework with CUDA that has none available."""
-    rig.need_gpus()
     for framework in rig.interpreter.need().frameworks:
-        if framework.cuda_available is False and not framework.cpu_only:
+        need_gpus_for(rig, framework)
+        if framework.cuda_available is False and not framework.cpu_only and _may_have_cuda(framework):
             because = say("{name} {version} would run on the CPU.", name=framework.name, version=framework.version)
             facts = framework_facts(rig.interpreter, framework, "cuda_available", "device_count", "error")
-            yield Problem(because, (facts, rig.num_gpus))
+            readings = (facts, rig.num_gpus) if rig.num_gpus.present else (facts,)
+            yield Problem(because, readings)
+
+
+def _may_have_cuda(framework: Framework) -> bool:
+    """Builds for ROCm and others are neither CPU-only nor for CUDA."""
+    return framework.cuda_build is not None or framework.cpu_only is None

@@ -16,7 +16,8 @@ from rigwise.speech import say
 def check_rig(rig: Rig) -> Iterator[Problem]:
     """One problem for each framework whose kernel failed."""
     rig.need_gpus()
-    for framework in rig.interpreter.need().frameworks:
+    interpreter = rig.deep.interpreter if rig.deep.interpreter.present else rig.interpreter
+    for framework in interpreter.need().frameworks:
         if framework.cuda_available and framework.kernel_ok is False:
             because = say("{name} sees the GPU but cannot compute on it.", name=framework.name)
-            yield Problem(because, (framework_facts(rig.interpreter, framework, "kernel_ok", "error"),))
+            yield Problem(because, (framework_facts(interpreter, framework, "kernel_ok", "error"),))

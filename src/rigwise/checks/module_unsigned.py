@@ -33,4 +33,4 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
 
 def _unclaimed(rig: Rig) -> bool:
     """Whether a card waits for its driver."""
-    return any(not device.driver for device in rig.pci_gpus.need())
+    return any(device.driver_told and not device.driver for device in rig.pci_gpus.need())

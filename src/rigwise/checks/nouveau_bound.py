@@ -7,6 +7,7 @@ How to tell: the driver column of /proc/bus/pci/devices.
 
 from collections.abc import Iterator
 
+from rigwise.knowledge.advice import driver_commands
 from rigwise.records.finding import Problem, Severity
 from rigwise.records.rig import Rig
 from rigwise.speech import say
@@ -20,4 +21,6 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     if not held:
         return
     because = say("A driver that cannot run CUDA holds the card: {cards}.", cards=", ".join(held))
-    yield Problem(because, (rig.pci_gpus,), severity=Severity.WARNING if rig.num_gpus.value else None)
+    yield Problem(
+        because, (rig.pci_gpus,), driver_commands(rig), severity=Severity.WARNING if rig.num_gpus.value else None
+    )

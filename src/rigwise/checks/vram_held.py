@@ -2,8 +2,9 @@
 
 What: processes hold a share of the VRAM that a training run would miss.
 Why: the run has that much less; an idle holder is often a forgotten notebook or a process that did not end.
-How to tell: the driver's process list and the share in use. A desktop of usual size stays unmentioned. One sample of
-the utilisation cannot prove that a holder is idle, so the words say "at this moment".
+How to tell: the driver's process list and the share in use. A desktop of usual size stays unmentioned, as does a GPU
+at work that has half of its memory left, or one that is cut into slices (MIG), whose memory nobody else could have.
+One sample of the utilisation cannot prove that a holder is idle, so the words say "at this moment".
 """
 
 from collections.abc import Iterator
@@ -20,21 +21,30 @@ ANY_RATIO = 0.15
 """Our choice: a desktop with a browser takes 0.5 to 1.2 GiB (7 to 11 % on the captures at hand)."""
 MOST_RATIO = 0.5
 """Our choice: with half of the VRAM gone, advice about batch sizes for this card no longer holds."""
+ALMOST_ALL_RATIO = 0.75
+"""Our choice: an idle server that keeps its model loaded leaves room for other work until so much is gone."""
 IDLE_UTILIZATION_RATIO = 0.05
 """Our choice: a desktop alone stays below it most of the time."""
+DESKTOP_BYTES = 5 * 2**29
+"""Our choice: 2.5 GiB; programs that draw take so much with a browser and two large screens, whatever the card has."""
 NUM_NAMED = 4
 
 
 def check_gpu(gpu: Gpu, rig: Rig) -> Iterator[Problem]:
-    """A note when VRAM is held; a warning when an idle GPU has lost most of it."""
+    """A note when VRAM is held; a warning when an idle GPU has lost almost all of it."""
     total, processes = gpu.memory_total_bytes.need(), gpu.processes.need()
     held_ratio = gpu.memory_used_bytes.need() / total
     compute_ratio = sum(process.used_bytes or 0 for process in processes if process.kind == "compute") / total
-    if not processes or (held_ratio < ANY_RATIO and compute_ratio < COMPUTE_RATIO):
+    if not processes or gpu.mig_enabled.value or (held_ratio < ANY_RATIO and compute_ratio < COMPUTE_RATIO):
+        return
+    only_draw = all(process.kind == "graphics" for process in processes)
+    if only_draw and gpu.memory_used_bytes.need() <= DESKTOP_BYTES:
         return
     utilization = gpu.gpu_utilization_ratio
     idle = utilization.value is not None and utilization.value <= IDLE_UTILIZATION_RATIO
-    severity = Severity.WARNING if idle and held_ratio >= MOST_RATIO else None
+    if utilization.present and not idle and held_ratio < MOST_RATIO:
+        return
+    severity = Severity.WARNING if idle and held_ratio >= ALMOST_ALL_RATIO and not only_draw else None
     yield Problem(_because(gpu, idle), (gpu.memory_used_bytes, utilization, gpu.processes), severity=severity)
 
 

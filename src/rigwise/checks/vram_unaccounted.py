@@ -22,6 +22,8 @@ DRIVER_BYTES = 768 * MIB
 """Our choice, above what healthy captures show: up to 0.6 GiB where `used` includes the driver's reservation."""
 NOTABLE_RATIO = 0.05
 """Our choice: less changes no decision about a batch size."""
+BUSY_UTILIZATION_RATIO = 0.05
+"""Our choice: a desktop alone stays below it most of the time."""
 SERIOUS_RATIO = 0.25
 """Our choice: a quarter of the card gone is worth a restart before training."""
 
@@ -53,6 +55,8 @@ def _all_processes(gpu: Gpu, rig: Rig) -> tuple[GpuProcess, ...]:
     processes = gpu.processes.need()
     in_container = rig.host.container.value_or("none") != "none"
     elsewhere = gpu.driver_model.value == "WDDM" or rig.host.wsl.value or gpu.mig_enabled.value or in_container
+    # a GPU at work of which nothing is listed: the list was made in a container, where nothing can be
+    elsewhere = elsewhere or (not processes and gpu.gpu_utilization_ratio.value_or(0.0) > BUSY_UTILIZATION_RATIO)
     if elsewhere or any(process.used_bytes is None for process in processes):
         raise AbsentReading(_unmeasurable(gpu.processes))
     return processes

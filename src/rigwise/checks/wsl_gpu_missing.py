@@ -27,6 +27,8 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
 def _because(rig: Rig) -> str:
     if rig.wsl_device.status is Status.NOT_FOUND:
         return say("WSL has no GPU device /dev/dxg: it is WSL 1, or Windows has no NVIDIA driver that supports WSL.")
+    if rig.wsl_device.value and "not " in rig.wsl_device.value:
+        return say("WSL's GPU device /dev/dxg is closed to this user.")
     if rig.num_gpus.return_code == BLOCKED_BY_OS:
         return say("Windows blocks the GPU: its driver is too old for this WSL, or was updated without a restart.")
     return say("WSL has the GPU device, but not Windows' driver library from /usr/lib/wsl/lib.")

@@ -1,0 +1,32 @@
+"""The CPU or the RAM reported an error.
+
+What: an uncorrected machine check, an uncorrected error of a memory module, or many corrected ones.
+Why: a program that computes with wrong data gives wrong results without any message; so may the machine crash.
+How to tell: lines of MCE, EDAC and the firmware (APEI) in the kernel log. A few corrected errors are what ECC is for.
+"""
+
+from collections.abc import Iterator
+
+from rigwise.records.finding import Problem, Severity
+from rigwise.records.kernel_events import EventKind, events_of
+from rigwise.records.rig import Rig
+from rigwise.speech import say
+
+MANY_CORRECTED = 10
+"""Our choice: as many in one log are more than chance; a module or an overclock is the likely cause."""
+
+
+def check_rig(rig: Rig) -> Iterator[Problem]:
+    """Serious for an uncorrected error, a note for many corrected ones."""
+    rig.kernel_log.need()
+    errors = events_of(rig.log_events.need(), EventKind.MACHINE_CHECK)
+    uncorrected = [event for event in errors if event.fatal]
+    corrected = [event for event in errors if event.fatal is False and not event.past]
+    if uncorrected:
+        past = all(event.past for event in uncorrected)
+        because = say("Errors of CPU or RAM that could not be corrected, in this log: {count}.", count=len(uncorrected))
+        shown = tuple(event.reading for event in uncorrected[:2])
+        yield Problem(because, shown, severity=Severity.WARNING if past else None)
+    elif len(corrected) >= MANY_CORRECTED:
+        because = say("CPU or RAM had to correct {count} errors.", count=len(corrected))
+        yield Problem(because, tuple(event.reading for event in corrected[:2]), severity=Severity.NOTE)
