@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo setup fmt check test gpu docs bench clean
+.PHONY: demo setup fmt check test gpu docs bench accuracy matrix fuzz clean
 
 ## demo: own virtual environment, install, embedded pictures, guided experiment, report
 demo: $(VENV)/.installed
@@ -41,6 +41,20 @@ docs: $(VENV)/.dev
 ## bench: the measured ratios of benchmarks/README.md
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run_all.py
+
+## accuracy: precision and recall over everything whose right diagnosis is known, docs/accuracy.md
+accuracy: $(VENV)/.dev
+	$(BIN)/python scripts/accuracy.py
+
+## matrix: each fault injected, and the check that leads
+matrix: $(VENV)/.dev
+	$(BIN)/python scripts/fault_matrix.py
+
+## fuzz: an hour of coverage-guided fuzzing; MINUTES=10 for less
+MINUTES ?= 60
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3'
+	$(BIN)/python scripts/fuzz/run.py --minutes $(MINUTES)
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

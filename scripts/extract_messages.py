@@ -72,11 +72,17 @@ def said_by_tables() -> Iterator[tuple[Path, str]]:
     for folder, columns in (("checks", ("title", "action")), ("signatures", ("meaning", "action", "surer"))):
         for table in sorted((KNOWLEDGE / folder).glob("*.toml")):
             for row in tomllib.loads(table.read_text(encoding="utf-8")).values():
-                yield from ((table, row[column]) for column in columns)
+                yield from ((table, row[column]) for column in columns if column in row)
     metrics, reasons = (KNOWLEDGE / name for name in ("metrics.csv", "clock_event_reasons.csv"))
     for table, columns in ((metrics, ("label", "description")), (reasons, ("meaning",))):
         for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
             yield from ((table, row[column]) for column in columns)
+    for table in (KNOWLEDGE / "xids.csv", KNOWLEDGE / "xids_older.csv"):
+        for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
+            yield from ((table, row[column]) for column in ("name", "what_to_do", "rma") if row[column])
+    codes = KNOWLEDGE / "error_codes.csv"
+    for row in csv.DictReader(codes.read_text(encoding="utf-8").splitlines()):
+        yield from ((codes, row[column]) for column in ("meaning", "action") if row[column])
 
 
 def messages() -> dict[str, list[str]]:

@@ -106,9 +106,12 @@ def _all_clear(ordered: Sequence[Finding]) -> str:
 
 
 def _tells_something(ordered: Sequence[Finding]) -> bool:
-    """Whether some check found nothing wrong; that no known error text was printed tells nothing."""
+    """Whether some check could tell, be it only a note; that no known error text was printed tells nothing."""
     catalogue = check_catalogue()
-    return any(one.verdict is Verdict.OK and not catalogue[one.check].told_only for one in ordered)
+    return any(
+        one.verdict is Verdict.PROBLEM or (one.verdict is Verdict.OK and not catalogue[one.check].told_only)
+        for one in ordered
+    )
 
 
 def _all_clear_in_part(ordered: Sequence[Finding]) -> str:

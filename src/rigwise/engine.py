@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from rigwise.compare import identity
 from rigwise.decide import decide
 from rigwise.errors import BadInput
 from rigwise.knowledge.check_catalogue import CheckRow, check_catalogue
@@ -32,7 +33,7 @@ def diagnose(source: Source, *, python: str | None = None, only: Sequence[str] =
 
 def judge(rig: Rig, only: Sequence[str] = ()) -> CheckReport:
     """The decision about a machine already read."""
-    return decide(run_checks(rig, only))
+    return msgspec.structs.replace(decide(run_checks(rig, only)), identity=identity(rig))
 
 
 def run_checks(rig: Rig, only: Sequence[str] = ()) -> tuple[Finding, ...]:
@@ -42,31 +43,39 @@ def run_checks(rig: Rig, only: Sequence[str] = ()) -> tuple[Finding, ...]:
 
 
 def _of_check(check: str, row: CheckRow, rig: Rig) -> list[Finding]:
-    """The findings of one check; an error text that tells of its fault is a problem, or more evidence for one."""
+    """The findings of one check; an error text that tells of its fault is a problem, or more evidence for one.
+
+    A line of the kernel log overrules no module: it may have seen that the line belongs to the past.
+    """
     found = [
         finding for target, examine in _examinations(check, rig) for finding in _findings(check, row, target, examine)
     ]
-    told = [one for one in rig.told if one.check == check]
+    judged_the_log = not row.told_only and any(finding.verdict is Verdict.OK for finding in found)
+    told = [one for one in rig.told if one.check == check and not (one.where == "kernel" and judged_the_log)]
     if not told:
         return found
     problems = [finding for finding in found if finding.verdict is Verdict.PROBLEM]
     if not problems:
-        return [_told_problem(check, row, one) for one in told]
-    quotes = tuple(one.quote for one in told)
-    first = msgspec.structs.replace(problems[0], evidence=(*problems[0].evidence, *quotes))
+        return [_told_problem(check, row, told)]
+    shown = {quote.text for quote in problems[0].evidence}
+    quotes = tuple(one.quote for one in told if one.quote.text not in shown)
+    evidence = tuple(dict.fromkeys((*problems[0].evidence, *quotes)))
+    first = msgspec.structs.replace(problems[0], evidence=evidence)
     return [first, *problems[1:]]
 
 
-def _told_problem(check: str, row: CheckRow, told: Told) -> Finding:
+def _told_problem(check: str, row: CheckRow, told: Sequence[Told]) -> Finding:
+    """One problem, however many texts tell of it; the first one says what it means."""
+    first = told[0]
     return Finding(
         check=check,
-        target=told.target or RIG,
+        target=first.target or RIG,
         title=row.title,
         verdict=Verdict.PROBLEM,
         severity=row.severity,
-        because=told.meaning,
-        evidence=(told.quote,),
-        next_steps=(told.action, *(told.next_steps or row.next_steps)),
+        because=first.meaning,
+        evidence=tuple(dict.fromkeys(one.quote for one in told)),
+        next_steps=(first.action, *(first.next_steps or row.next_steps)),
     )
 
 
@@ -77,21 +86,27 @@ def _told_alone(rig: Rig) -> Iterable[Problem]:
 
 
 def chosen_checks(only: Sequence[str]) -> tuple[str, ...]:
-    """The ids to run, in the catalogue's order; all of them when none are named.
+    """The ids to run, in the catalogue's order; all of them when none are named. `T3` names all that serve that row.
 
     Raises:
-        BadInput: a name that is no check.
+        BadInput: a name that is neither a check nor a row.
     """
+    wanted = {check for name in only for check in _named(name)}
+    return tuple(check for check in check_catalogue() if not only or check in wanted)
+
+
+def _named(name: str) -> Sequence[str]:
+    """The check of that id, or all that serve that row of the mission."""
     catalogue = check_catalogue()
-    for name in only:
-        if name not in catalogue:
-            near = difflib.get_close_matches(name, catalogue, n=1)
-            raise BadInput(
-                say("there is no check named {name}", name=name),
-                say("did you mean {near}?", near=near[0]) if near else say("no check has a similar name"),
-                say("see all of them: rigwise check --all"),
-            )
-    return tuple(check for check in catalogue if not only or check in only)
+    named = [name] if name in catalogue else [check for check, row in catalogue.items() if name.upper() in row.rows]
+    if named:
+        return named
+    near = difflib.get_close_matches(name, catalogue, n=1)
+    raise BadInput(
+        say("there is no check named {name}", name=name),
+        say("did you mean {near}?", near=near[0]) if near else say("no check has a similar name"),
+        say("see all of them: rigwise check --list"),
+    )
 
 
 def _examinations(check: str, rig: Rig) -> Iterator[tuple[str, Examination]]:

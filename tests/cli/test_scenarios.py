@@ -35,17 +35,18 @@ def test_live_and_recorded_agree_on_the_right_decision(
     recorded = rigwise("check", "--json", "--from", recording(scenario), machine="no_gpu")
     assert live.stderr == recorded.stderr == ""
     assert (live.returncode, recorded.returncode) == (exit_code, exit_code)
-    report = json.loads(live.stdout)
-    assert report == json.loads(recorded.stdout)
-    assert report["decision"]["action"] == action
+    report, replayed = json.loads(live.stdout), json.loads(recorded.stdout)
     problems = [finding for finding in findings_of(report) if finding["verdict"] == "problem"]
+    assert problems == [finding for finding in findings_of(replayed) if finding["verdict"] == "problem"]
+    assert (report["decision"], report["identity"]) == (replayed["decision"], replayed["identity"])
+    assert report["decision"]["action"] == action
     serious = [finding for finding in problems if finding["severity"] != "note"]
     assert (serious[0]["check"] if serious else None) == first_cause
 
 
 def test_the_contract_of_check_json(rigwise: Callable[..., Any]) -> None:
     report = json.loads(rigwise("check", "--json", machine="one_of_two_lost").stdout)
-    assert set(report) == {"schema", "decision", "findings"}
+    assert set(report) == {"schema", "decision", "findings", "identity"}
     assert set(report["decision"]) == {"action", "because", "next_steps"}
     assert report["decision"]["next_steps"]
     required = {"check", "target", "title", "verdict", "severity", "because", "evidence", "next_steps"}

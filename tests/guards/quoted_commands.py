@@ -58,6 +58,8 @@ def fault(arguments: str) -> str:
         options = group.commands[name].make_context(name, words[len(own_options) + 1 :]).params if name else {}
     except Exception as error:
         return "" if type(error).__name__ == "MissingParameter" else f"{type(error).__name__}: {error}"
+    if options.get("paths") and not options.get("sources"):
+        return f"without --from: {' '.join(options['paths'])}"
     strangers = [one for one in options.get("only", ()) if re.match("[a-z]", one) and one not in check_catalogue()]
     return f"there is no check {', '.join(strangers)}" if strangers else ""
 

@@ -12,7 +12,7 @@ LAYERS = [
     {"cli", "web", "__main__"},
     {"report"},
     {"train", "bench", "baseline", "inference", "integrations", "cluster"},
-    {"triage", "plan", "engine", "decide"},
+    {"triage", "plan", "engine", "decide", "compare", "aspects", "recording", "explain"},
     {"telemetry", "checks", "probes"},
     {"sources"},
     {"knowledge"},
@@ -48,13 +48,13 @@ MAY_IMPORT = {
 """Everything but the standard library; of that, what starts processes or opens databases."""
 LAZILY = {"torch": {"cli"}}
 """Rooms that may import it inside a function, when a command has come to need it."""
-CHILD_SCRIPT = PACKAGE / "probes" / "framework_probe.py"
-"""Run by the user's interpreter, never imported by ours."""
+CHILD_SCRIPTS = {PACKAGE / "probes" / f"{name}.py" for name in ("cuda_probe", "disk_probe", "framework_probe")}
+"""Run in a process of their own, never imported by ours."""
 STARTS_PROCESSES = ("system", "popen", "fork", "posix_spawn", "exec", "spawn")
 """How the names of such functions of `os` begin."""
 IMPORTERS = {"import_module", "__import__"}
 
-OURS = [path for path in MODULES if path != CHILD_SCRIPT]
+OURS = [path for path in MODULES if path not in CHILD_SCRIPTS]
 each_module = pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.relative_to(PACKAGE)))
 
 
@@ -121,9 +121,10 @@ def test_modules_named_at_run_time_are_ours(path: Path) -> None:
             assert ast.unparse(node.args[0]).startswith(("'rigwise.", "f'rigwise.")), f"{short(path)}:{node.lineno}"
 
 
-def test_the_child_script_and_our_code_do_not_import_each_other() -> None:
-    assert set(rooms_imported(CHILD_SCRIPT)) == set()
-    importers = [path for path in OURS for name, _ in imports(tree(path)) if CHILD_SCRIPT.stem in name.split(".")]
+@pytest.mark.parametrize("script", sorted(CHILD_SCRIPTS), ids=lambda script: script.stem)
+def test_child_scripts_and_our_code_do_not_import_each_other(script: Path) -> None:
+    assert set(rooms_imported(script)) == set()
+    importers = [path for path in OURS for name, _ in imports(tree(path)) if script.stem in name.split(".")]
     assert_none([short(path) for path in importers])
 
 

@@ -64,7 +64,7 @@ def test_every_next_step_that_a_sentence_names_exists() -> None:
         ("rigwise check surplus", "surplus"),
         ("rigwise demo --seed one", "one"),
         ("next:  rigwise check --only gpu_losst", "gpu_losst"),
-        ("make it so && rigwise explain hot_gpu", "explain"),
+        ("make it so && rigwise explian hot_gpu", "explian"),
     ],
 )
 def test_a_wrong_command_is_found(line: str, word: str) -> None:

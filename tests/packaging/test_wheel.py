@@ -41,6 +41,8 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(archive: zipfile.Zip
         "py.typed",
         "knowledge/checks/10-visibility.toml",
         "knowledge/gpus.csv",
+        "probes/disk_probe.py",
+        "probes/cuda_probe.py",
         "probes/framework_probe.py",
         "report/templates/report.html.j2",
         "report/templates/report.css",

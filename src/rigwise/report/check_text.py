@@ -91,7 +91,7 @@ def _add_evidence(body: Table, finding: Finding, max_lines: int | None) -> None:
 
 def _quoted(quote: Quote, max_lines: int | None) -> RenderableType:
     """What was read, word for word, under its source; in our words only how many lines were left out."""
-    lines = quote.text.splitlines() or [""]
+    lines = quote.text.expandtabs().splitlines() or [""]
     kept = lines if len(lines) == MAX_QUOTED_LINES + 1 else lines[:max_lines]
     block = Table.grid(padding=(0, 1))
     for line in [f"{quote.source}: {kept[0]}"] if len(lines) == 1 else [f"{quote.source}:", *kept]:

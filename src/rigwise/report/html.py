@@ -8,7 +8,6 @@ import hashlib
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
@@ -20,34 +19,22 @@ from rigwise.report.charts import accuracy_chart, loss_chart, step_time_chart
 from rigwise.report.comparison import Column, accuracy, compare, number
 from rigwise.report.figures import Chart, trial_accents
 from rigwise.report.footnotes import footnotes
+from rigwise.report.page_templates import source, templates
 from rigwise.report.timeline import timeline_chart
 from rigwise.speech import say
 
 
 def render_report(run: RunRecord) -> str:
     """The whole page as HTML text."""
-    environment = Environment(
-        loader=PackageLoader("rigwise.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"say": say, "number": number, "absence_words": absence_words}
-    sources = {name: _source(environment, name) for name in ("report.css", "report.js")}
+    environment = templates()
+    environment.globals |= {"number": number, "absence_words": absence_words}
+    sources = {name: source(environment, name) for name in ("report.css", "report.js")}
     return environment.get_template("report.html.j2").render(
         **_page(run),
         css=sources["report.css"],
         script=sources["report.js"],
         plotly=Markup(get_plotlyjs()),
     )
-
-
-def _source(environment: Environment, name: str) -> Markup:
-    """A file of templates/ exactly as it is: our own code, not to be escaped."""
-    loader = environment.loader
-    assert loader is not None
-    return Markup(loader.get_source(environment, name)[0])
 
 
 def _page(run: RunRecord) -> dict[str, Any]:

@@ -1,8 +1,13 @@
 """Reports as JSON for other programs. Each object names its schema; a value that is not finite becomes null."""
 
+import re
+
 import msgspec
 
+from rigwise.records.difference import Difference
+from rigwise.records.explanation import ExplainReport
 from rigwise.records.finding import CheckReport
+from rigwise.records.recording import RecordReport
 from rigwise.records.run import Recommendation, RunRecord, TrialResult
 from rigwise.records.smoke import SmokeReport
 from rigwise.statistics import wilson_interval
@@ -39,9 +44,18 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     repeat_equal: bool | None
 
 
+ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What JSON allows unescaped in a string, and a terminal or a browser acts upon."""
+
+
 def check_json(report: CheckReport) -> str:
     """One JSON object: schema, decision and findings, first cause first."""
-    return _text(report)
+    return json_text(report)
+
+
+def explain_json(report: ExplainReport) -> str:
+    """One JSON object: schema, what was asked, every meaning, the first cause first."""
+    return json_text(report)
 
 
 def train_json(run: RunRecord) -> str:
@@ -52,12 +66,22 @@ def train_json(run: RunRecord) -> str:
         for trial in run.trials
         if trial.val_correct is not None and trial.val_total
     )
-    return _text(TrainReport(**shared, accuracies=accuracies))
+    return json_text(TrainReport(**shared, accuracies=accuracies))
+
+
+def diff_json(difference: Difference) -> str:
+    """One JSON object: schema, whether anything changed, and what."""
+    return json_text(difference)
+
+
+def record_json(report: RecordReport) -> str:
+    """One JSON object: schema, where the recording is and what it holds."""
+    return json_text(report)
 
 
 def smoke_json(report: SmokeReport) -> str:
     """One JSON object: schema, links, next step."""
-    return _text(report)
+    return json_text(report)
 
 
 def _accuracy(trial: str, correct: int, total: int) -> Accuracy:
@@ -65,5 +89,7 @@ def _accuracy(trial: str, correct: int, total: int) -> Accuracy:
     return Accuracy(trial=trial, ratio=correct / total, low_ratio=low, high_ratio=high)
 
 
-def _text(report: CheckReport | TrainReport | SmokeReport) -> str:
-    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
+def json_text(report: msgspec.Struct) -> str:
+    """One JSON object over several lines; nothing in it acts on a terminal."""
+    text = msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
+    return ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rigwise.records.run import RunRecord
 from rigwise.report.comparison import Column, Comparison, compare
-from rigwise.speech import say
+from rigwise.speech import HIDDEN_CATEGORIES, say
 
 LABEL_WIDTH = 14
 """Columns of the labels on the left, with two of indent."""
@@ -22,13 +22,13 @@ MAX_NAME_WIDTH = 24
 
 
 def printable(text: str) -> str:
-    """`text` without control characters, which would act on the terminal; each becomes a visible mark.
+    """`text` without characters that would act on the terminal or reorder a line; each becomes a visible mark.
 
     >>> printable("a" + chr(27) + "[31mb")
     'a\ufffd[31mb'
     """
     return "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(character) in ("Cc", "Cs") else character
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(character) in HIDDEN_CATEGORIES else character
         for character in text
     )
 
