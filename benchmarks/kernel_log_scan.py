@@ -57,7 +57,7 @@ def make_log(path: Path, message: Callable[[int], str]) -> None:
 def run(command: list[str]) -> tuple[float, float]:
     """Wall seconds, and the largest memory of the process and its children, MB."""
     started = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # into /dev/null, grep stops at the first line
         _, _, usage = os.wait4(process.pid, 0)
         process.returncode = 0
     return time.perf_counter() - started, usage.ru_maxrss / 1000

@@ -51,11 +51,10 @@ def injections(only: Sequence[str] = ()) -> Iterator[Injection]:
 def leader(report: CheckReport, fault: str) -> str:
     """The first cause of the report; where nothing is graver than a note, the fault's own note will do."""
     problems = [finding for finding in report.findings if finding.verdict is Verdict.PROBLEM]
-    grave = [finding.check for finding in problems if finding.severity is not Severity.NOTE]
-    notes = [finding.check for finding in problems if finding.severity is Severity.NOTE]
-    if grave:
-        return grave[0]
-    return fault if fault in notes else next(iter(notes), NONE)
+    named = [finding.check for finding in problems]
+    if fault in named and all(finding.severity is Severity.NOTE for finding in problems):
+        return fault
+    return next(iter(named), NONE)
 
 
 def matrix(found: Sequence[Injection]) -> Iterator[str]:

@@ -9,9 +9,7 @@ from rigwise.engine import judge
 from rigwise.errors import BadInput
 from rigwise.explain import explain
 from rigwise.probes.rig import read_rig
-from rigwise.report.check_text import check_text
 from rigwise.report.json_text import check_json
-from rigwise.report.rig_text import rig_lines
 from rigwise.sources.opening import open_source
 
 SECONDS_AT_LEAST = 1.0
@@ -25,10 +23,7 @@ def check_bytes(content: bytes) -> None:
         source = open_source(["-"], io.BytesIO(content))
     except BadInput:
         return
-    rig = read_rig(source, deep=True)
-    report = judge(rig)
-    check_json(report)
-    check_text(report, rig_lines(rig)[0], show_all=True)
+    check_json(judge(read_rig(source, deep=True)))
 
 
 def explain_bytes(content: bytes) -> None:

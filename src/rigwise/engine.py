@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from rigwise.compare import identity
-from rigwise.decide import decide
+from rigwise.decide import SEVERITIES, decide
 from rigwise.errors import BadInput
+from rigwise.knowledge.advice import mending_command
 from rigwise.knowledge.check_catalogue import CheckRow, check_catalogue
 from rigwise.probes.rig import read_rig
 from rigwise.records.evidence import Quote, Status
@@ -45,7 +46,8 @@ def run_checks(rig: Rig, only: Sequence[str] = ()) -> tuple[Finding, ...]:
 def _of_check(check: str, row: CheckRow, rig: Rig) -> list[Finding]:
     """The findings of one check; an error text that tells of its fault is a problem, or more evidence for one.
 
-    A line of the kernel log overrules no module: it may have seen that the line belongs to the past.
+    A line of the kernel log overrules no module: it may have seen that the line belongs to the past. What a program
+    failed of is as serious as the fault can be, however mild the module found its sign; not so a text that it judged.
     """
     found = [
         finding for target, examine in _examinations(check, rig) for finding in _findings(check, row, target, examine)
@@ -56,15 +58,17 @@ def _of_check(check: str, row: CheckRow, rig: Rig) -> list[Finding]:
         return found
     problems = [finding for finding in found if finding.verdict is Verdict.PROBLEM]
     if not problems:
-        return [_told_problem(check, row, told)]
+        return [_told_problem(check, row, told, rig)]
     shown = {quote.text for quote in problems[0].evidence}
     quotes = tuple(one.quote for one in told if one.quote.text not in shown)
     evidence = tuple(dict.fromkeys((*problems[0].evidence, *quotes)))
-    first = msgspec.structs.replace(problems[0], evidence=evidence)
+    printed = [row.severity for one in told if one.where == "program" and one.quote.text not in shown]
+    gravest = max((problems[0].severity, *printed), key=SEVERITIES.index)
+    first = msgspec.structs.replace(problems[0], evidence=evidence, severity=gravest)
     return [first, *problems[1:]]
 
 
-def _told_problem(check: str, row: CheckRow, told: Sequence[Told]) -> Finding:
+def _told_problem(check: str, row: CheckRow, told: Sequence[Told], rig: Rig) -> Finding:
     """One problem, however many texts tell of it; the first one says what it means."""
     first = told[0]
     return Finding(
@@ -75,8 +79,14 @@ def _told_problem(check: str, row: CheckRow, told: Sequence[Told]) -> Finding:
         severity=row.severity,
         because=first.meaning,
         evidence=tuple(dict.fromkeys(one.quote for one in told)),
-        next_steps=(first.action, *(first.next_steps or row.next_steps)),
+        next_steps=(first.action, *(_mending(told, rig) or first.next_steps or row.next_steps)),
     )
+
+
+def _mending(told: Sequence[Told], rig: Rig) -> tuple[str, ...]:
+    """The command that installs the right build on this machine, where the texts ask for one and it is known."""
+    commands = (mending_command(one.mends, rig) for one in told)
+    return tuple(command for command in commands if command)[:1]
 
 
 def _told_alone(rig: Rig) -> Iterable[Problem]:

@@ -88,6 +88,65 @@ def test_a_number_with_several_meanings_lists_each() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "subjects"),
+    [
+        ("XID79", ["Xid 79"]),
+        ("Xid (PCI:0000:01:00): 31", ["Xid 31"]),
+        ("NVRM: Xid (PCI:0000:01:00): 31, pid=1234, name=python", ["Xid 31"]),
+        ("what is xid 13?", ["Xid 13"]),
+        ("xid 31,43", ["Xid 31", "Xid 43"]),
+        ("Xid 79 and 154", ["Xid 79", "Xid 154"]),
+        ("SXid (PCI:0000:c1:00.0): 20034", ["SXid 20034"]),
+        ("0X4", ["clock event reason 0x4, sw_power_cap"]),
+        ("Active: 0x0000000000000004", ["clock event reason 0x4, sw_power_cap"]),
+        ("clocks_throttle_reasons.hw_thermal_slowdown", ["clock event reason 0x40, hw_thermal_slowdown"]),
+        ("SW Power Cap", ["clock event reason 0x4, sw_power_cap"]),
+        ("HW Power Brake", ["clock event reason 0x80, hw_power_brake_slowdown"]),
+        ("gpu idle", ["clock event reason 0x1, gpu_idle"]),
+        ("nvml 18", ["NVML 18, NVML_ERROR_LIB_RM_VERSION_MISMATCH"]),
+        ("cudnn 8", ["cuDNN up to 8 8, CUDNN_STATUS_EXECUTION_FAILED"]),
+        ("nccl error 1", ["NCCL 1, ncclUnhandledCudaError"]),
+        ("exit code 137", ["exit status 137, SIGKILL"]),
+        ("Exited (137)", ["exit status 137, SIGKILL"]),
+        ("exitcode: -11", ["exit status 139, SIGSEGV"]),
+        ("killed by signal 9", ["exit status 137, SIGKILL"]),
+        ("0xC0000135", ["exit status 3221225781, STATUS_DLL_NOT_FOUND"]),
+        ("exit code -1073741819", ["exit status 3221225477, STATUS_ACCESS_VIOLATION"]),
+        ("fallen off the bus", ["Xid 79"]),
+        ("double bit ecc", ["Xid 48"]),
+    ],
+)
+def test_a_code_is_known_however_it_is_written(written: str, subjects: list[str]) -> None:
+    assert [one.subject for one in explain(written).explanations] == subjects
+
+
+@pytest.mark.parametrize("written", ["CUDA error 700", "cuda 700", "CUDA error: 700", "rc=700", "cudaErrorIllegalAddress"])
+def test_a_cuda_error_is_known_however_it_is_written(written: str) -> None:
+    assert "cudaErrorIllegalAddress" in explain(written).explanations[0].subject
+
+
+@pytest.mark.parametrize(
+    ("words", "check"),
+    [
+        ("illegal memory access", "illegal_memory_access"),
+        ("GPU is lost", "gpu_lost"),
+        ("OOMKilled", "out_of_ram"),
+        ("WinError 1455", "paging_file_small"),
+        ("out of memory", "out_of_vram"),
+        ("CUDA error: unknown error", "cuda_start_failed"),
+        ("nccl timeout", "nccl_timeout"),
+    ],
+)
+def test_words_of_a_known_text_lead_to_its_fault(words: str, check: str) -> None:
+    assert explain(words).explanations[0].check == check
+
+
+@pytest.mark.parametrize("words", ["error", "cuda", "gpu", "xid 999", "hello world"])
+def test_words_of_nothing_or_of_everything_are_not_explained(words: str) -> None:
+    assert explain(words).explanations == ()
+
+
+@pytest.mark.parametrize(
     ("text", "check"),
     [
         ("CUDA error: no kernel image is available", "framework_arch_missing"),

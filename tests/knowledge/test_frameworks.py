@@ -187,3 +187,39 @@ def test_an_unknown_system_gets_no_command() -> None:
 
 def test_the_newest_python_is_compared_as_numbers() -> None:
     assert newest_torch_python() == "3.15"
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "driver", "python", "windows", "command"),
+    [
+        ([(12, 0)], "576.02", (3, 10), True, '"torch<2.12" --index-url https://download.pytorch.org/whl/cu128'),
+        ([(12, 0)], "580.88", (3, 12), True, "torch --index-url https://download.pytorch.org/whl/cu132"),
+        ([(7, 5)], "528.49", (3, 14), True, '"torch<2.15" --index-url https://download.pytorch.org/whl/cu126'),
+        ([(7, 5)], "452.39", (3, 8), True, '"torch<2.5" --index-url https://download.pytorch.org/whl/cu118'),
+        ([(8, 6)], "470.86", (3, 12), False, '"torch<2.8" --index-url https://download.pytorch.org/whl/cu118'),
+        ([(3, 7)], "470.239.06", (3, 9), False, '"torch<2.3" --index-url https://download.pytorch.org/whl/cu118'),
+        ([(9, 0)], "525.60.13", (3, 11), False, '"torch<2.15" --index-url https://download.pytorch.org/whl/cu126'),
+        ([(8, 6)], "580.65.06", (3, 10), False, '"torch<2.15" --index-url https://download.pytorch.org/whl/cu130'),
+    ],
+)
+def test_the_command_for_a_card_a_driver_a_python_and_a_system(
+    capabilities: list[tuple[int, int]], driver: str, python: tuple[int, int], windows: bool, command: str
+) -> None:
+    build = best_torch_build(capabilities, driver, python, windows=windows)
+    assert build is not None
+    assert torch_install_command(build) == f"pip install --force-reinstall {command}"
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "driver", "python", "windows"),
+    [
+        ([(6, 1), (12, 0)], "580.95.05", (3, 12), False),
+        ([(6, 0)], "410.104", (3, 6), False),
+        ([(6, 1)], "441.22", (3, 7), True),
+    ],
+)
+def test_no_wheel_is_named_that_does_not_exist(
+    capabilities: list[tuple[int, int]], driver: str, python: tuple[int, int], windows: bool
+) -> None:
+    """Pascal beside Blackwell, a driver before CUDA 10.2, and CUDA 10.2 on Windows."""
+    assert best_torch_build(capabilities, driver, python, windows=windows) is None

@@ -8,7 +8,7 @@ import pytest
 from signature_texts import disguises, ordinary
 
 from rigwise.knowledge.check_catalogue import check_catalogue
-from rigwise.knowledge.signatures import Signature, literal_of, signatures
+from rigwise.knowledge.signatures import Signature, literal_of, signatures, words_of
 from rigwise.report.causes import commands
 
 ROWS = signatures()
@@ -71,6 +71,17 @@ def test_every_pattern_has_a_word_by_which_it_is_ruled_out_quickly(row: Signatur
 
 
 @each_text
+def test_the_words_of_a_text_allow_its_row(row: Signature, text: str) -> None:
+    assert row.may_be_in(words_of(f"step 1 of 20\n{text}\nstep 2 of 20\n"))
+
+
+def test_the_words_of_a_long_log_are_few_and_rule_out_nearly_every_row() -> None:
+    words = words_of("".join(f"12:00:{number % 60} step {number} of 99999, loss 0.{number}\n" for number in range(20_000)))
+    assert len(words) < 1000
+    assert sum(row.may_be_in(words) for row in ROWS) < 10
+
+
+@each_text
 def test_the_meaning_can_be_said_of_every_text(row: Signature, text: str) -> None:
     found = row.search(text)
     assert found
@@ -107,6 +118,19 @@ def test_a_text_that_is_only_spoken_of_is_passed_over_and_a_real_one_after_it_is
     real = "RuntimeError: CUDA error: an illegal memory access was encountered\n"
     assert recognised(spoken, "program") == []
     assert recognised(spoken + real, "program") == ["cuda_illegal_access"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '        "CUDA out of memory. Tried to allocate",  # CUDA OOM',
+        "    raise RuntimeError('CUDA error: an illegal memory access was encountered')",
+        'if "device-side assert triggered" in str(error):',
+        'logger.warning("No CUDA GPUs are available")',
+    ],
+)
+def test_source_code_is_no_error_text(line: str) -> None:
+    assert recognised(f"def step():\n{line}\n    pass\n", "program") == []
 
 
 def test_a_long_log_is_searched_in_time() -> None:

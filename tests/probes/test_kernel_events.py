@@ -165,6 +165,9 @@ class TwoLogs:
         there = path == FABRIC_MANAGER_LOG and self._fabric is not None
         return file_answer(path, Status.OK if there else Status.NOT_FOUND, self._fabric or "")
 
+    def program_output(self) -> Evidence:
+        return command_answer("program output", Status.NOT_RECORDED, "")
+
     def events(self) -> Any:
         return read_log_events(self, read_kernel_log(self))  # type: ignore[arg-type]
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rigwise.probes.allocation_failures import FORMS, allocation_failures
 from rigwise.probes.program_output import read_allocation_failures, read_told
 from rigwise.probes.quoting import BEFORE, MAX_QUOTED
+from rigwise.probes.unbroken import unbroken
 from rigwise.records.evidence import Evidence, Quote, Status
 from rigwise.records.reading import Reading, present
 from rigwise.records.told import Told
@@ -98,3 +99,46 @@ def test_no_text_breaks_it(pieces: list[str]) -> None:
     text = " ".join(pieces).replace(r"\s{1,40}", " ").replace("\\", "")
     assert all(one.quote.source == "log" for one in allocation_failures(text, "log"))
     assert all(one.quote.text for one in told(text))
+
+
+WRAPPED = """\
+(EngineCore pid=316)   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/core/kv_cache_utils.py", line 2193, in get_
+kv_cache_configs
+(EngineCore pid=316)   File "/opt/venv/lib/python3.12/site-packages/vllm/v1/core/kv_cache_utils.py", line 758, in _chec
+k_enough_kv_cache_memory
+(EngineCore pid=316) ValueError: To serve at least one request with the model's max seq len (100000), (4.26 GiB KV cach
+e is needed, which is larger than the available KV cache memory (4.25 GiB). Based on the available memory, the estimate
+d maximum model length is 99744.
+"""
+
+
+def test_lines_broken_inside_words_are_whole_again() -> None:
+    whole = unbroken(WRAPPED)
+    assert "4.26 GiB KV cache is needed" in whole
+    assert "the estimated maximum" in whole
+    assert len(whole.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-30 12:00:{n:02} INFO trainer.py:88 step {n:02} loss 0.1234 lr 1.0e-4 grad norm 0.52 tokens 16384",
+        "{n:02} | 0.1234 | 1.0e-4 | 0.52 | 16384 | a table whose rows are all of the very same length, end",
+        "=" * 100,
+    ],
+)
+def test_a_log_whose_lines_are_equally_long_stays_as_it_is(line: str) -> None:
+    text = "".join(f"{line.format(n=number)}\n" for number in range(30, 60))
+    assert unbroken(text) == text
+
+
+@given(st.text(alphabet="ab .(\n", max_size=2000))
+def test_joining_lines_loses_nothing_but_line_ends(text: str) -> None:
+    assert unbroken(text).replace("\n", "") == text.replace("\n", "")
+
+
+def test_the_program_whose_pytorch_it_was_is_known_by_what_stands_around() -> None:
+    told_by = "CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 8.00 GiB total capacity; 7.00 GiB already allocated)"
+    for name, around in {"SGLang": "sglang/srt/model.py", "vLLM": "vllm/worker.py", "PyTorch": "train.py"}.items():
+        (failure,) = allocation_failures(f'  File "{around}", line 1\n{told_by}\n', "log")
+        assert failure.program == name

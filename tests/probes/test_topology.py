@@ -48,6 +48,8 @@ class Machine(PastedSource):
         return Evidence(source="nvml", key=name, status=status, text=told or "")
 
     def command(self, argv: Sequence[str], *, key: str | None = None, timeout_seconds: float = 10.0) -> Evidence:
+        if not argv:
+            return super().command(argv, key=key)
         self.asked.append(key or " ".join(argv))
         if argv[0] in self._hangs:
             return Evidence(source="command", key=key or "", status=Status.TIMED_OUT)

@@ -385,6 +385,7 @@ HOSTILE = {
     "bars": "|\n" * (SIZE // 2),
     "braces": "{\n" * (SIZE // 2),
     "prompts": "$ nvidia-smi\n" * (SIZE // 13),
+    "hints": "$ uname -r\n" * (SIZE // 11),
     "fences": "```\n" * (SIZE // 4),
     "rulers": "########\n" * (SIZE // 9),
     "assignments": "A: b\n" * (SIZE // 5),

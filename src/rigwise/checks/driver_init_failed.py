@@ -48,7 +48,9 @@ def _problem(failed: list[LogEvent], severity: Severity | None) -> Problem:
         return Problem(because, (without_range[0].reading,), severity=severity, action=action)
     taken = [event for event in failed if NOT_ASKED in event.line]
     if taken and len(taken) == len(failed):
-        because = say("Another driver, such as nouveau or vfio-pci, holds the card, so NVIDIA's was not asked to start it.")
+        because = say(
+            "Another driver, such as nouveau or vfio-pci, holds the card, so NVIDIA's was not asked to start it."
+        )
         action = say("Keep the other driver off the card, then restart.")
         return Problem(because, (taken[-1].reading,), ("lspci -nnk -d 10de:",), severity, action=action)
     because = say("The driver could not start {card}; lines that say so: {count}.", card=card, count=len(failed))

@@ -9,7 +9,7 @@ then a cuda-compat package, which data-centre GPUs allow, is in use.
 
 from collections.abc import Iterator
 
-from rigwise.knowledge.advice import torch_command
+from rigwise.knowledge.advice import driver_commands, torch_command
 from rigwise.knowledge.drivers import needed_driver, version_numbers
 from rigwise.records.excerpt import framework_facts, need_gpus_for, on_windows
 from rigwise.records.finding import Problem
@@ -35,16 +35,16 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
 
 
 def _steps(rig: Rig, framework: Framework) -> tuple[str, ...]:
-    """The wheel that runs on the driver as it is, where there is one."""
+    """The wheel that runs on the driver as it is, where there is one; else how to install a newer driver."""
     command = torch_command(rig) if framework.name == "torch" else None
-    return (command,) if command else ()
+    return (command,) if command else driver_commands(rig)
 
 
 def _because(framework: Framework, needed: str) -> str:
     return say(
         "{name} {version} is built for CUDA {cuda}, which needs driver {needed} or newer.",
         name=framework.name,
-        version=framework.version,
+        version=framework.release,
         cuda=framework.cuda_build,
         needed=needed,
     )

@@ -53,7 +53,7 @@ def _capabilities(rig: Rig, framework: Framework) -> list[Capability]:
 
 def _because(framework: Framework, missing: list[Capability]) -> str:
     names = ", ".join(f"sm_{major}{minor}" for major, minor in missing)
-    return say("{name} {version} has no code for {names}.", name=framework.name, version=framework.version, names=names)
+    return say("{name} {version} has no code for {names}.", name=framework.name, version=framework.release, names=names)
 
 
 def _steps(rig: Rig, framework: Framework) -> tuple[str, ...]:

@@ -21,6 +21,6 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
             because = say(
                 "{name} {version} fails before it can be asked about a GPU.",
                 name=framework.name,
-                version=framework.version,
+                version=framework.release,
             )
             yield Problem(because, (framework_facts(rig.interpreter, framework, "error"),))

@@ -7,15 +7,12 @@ How to tell: `torch.version.cuda` is None; JAX has no CUDA plugin; the package i
 
 from collections.abc import Iterator
 
-from rigwise.knowledge.advice import jax_command, torch_command
+from rigwise.knowledge.advice import mending_command
 from rigwise.records.excerpt import framework_facts, need_gpus_for
 from rigwise.records.finding import Problem, Severity
 from rigwise.records.rig import Rig
 from rigwise.records.software import Framework
 from rigwise.speech import say
-
-TENSORFLOW = ('pip install "tensorflow[and-cuda]"',)
-"""The builds with CUDA of what is not PyTorch, as their own pages on installation name them."""
 
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
@@ -25,20 +22,18 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     for framework in frameworks:
         need_gpus_for(rig, framework)
         if framework.cpu_only:
-            because = say("{name} {version} cannot use any GPU.", name=framework.name, version=framework.version)
+            because = say("{name} {version} cannot use any GPU.", name=framework.name, version=framework.release)
             facts = framework_facts(rig.interpreter, framework, "cuda_build", "cpu_only")
             severity = Severity.NOTE if another_has_cuda else None
             readings = (facts, rig.num_gpus) if rig.num_gpus.present else (facts,)
-            yield Problem(because, readings, _steps(rig, framework), severity or _unconfirmed(rig))
+            yield Problem(because, readings, _steps(rig, framework), severity or _unconfirmed(rig, framework))
 
 
-def _unconfirmed(rig: Rig) -> Severity | None:
+def _unconfirmed(rig: Rig, framework: Framework) -> Severity | None:
     """Milder where nothing but the question itself tells of a GPU."""
-    return None if rig.num_gpus.present else Severity.WARNING
+    return None if rig.num_gpus.present or framework.device_capabilities else Severity.WARNING
 
 
 def _steps(rig: Rig, framework: Framework) -> tuple[str, ...]:
-    if framework.name == "tensorflow":
-        return TENSORFLOW
-    command = jax_command(rig) if framework.name == "jax" else torch_command(rig)
+    command = mending_command(framework.name, rig)
     return (command,) if command else ()

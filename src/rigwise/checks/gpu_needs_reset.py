@@ -27,6 +27,9 @@ def check_gpu(gpu: Gpu, rig: Rig) -> Iterator[Problem]:
             because = say("The driver asks to end the work that uses this GPU together with others.")
         case "drain and reset":
             because = say("The driver asks to end all work on this GPU and to reset it.")
+        case "recover imex domain":
+            because = say("The driver asks to start the IMEX service of every machine of the domain again.")
+            steps = ("sudo systemctl restart nvidia-imex",)
         case _:
             because, steps = say("The driver asks for: {action}.", action=action), (reboot,)
     severity = Severity.WARNING if "p2p" in action.lower() else None

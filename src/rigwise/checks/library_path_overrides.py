@@ -34,7 +34,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
                 variable=VARIABLE,
                 folders=", ".join(folders),
                 name=framework.name,
-                version=framework.version,
+                version=framework.release,
                 cuda=framework.cuda_build,
             )
             yield Problem(because, (Reading(VARIABLE, path, rig.interpreter.status, quote),))

@@ -23,7 +23,8 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     uses = rig.container_engine.memory_uses
     for one in uses.value or ():
         if one.used_bytes >= NEAR_RATIO * one.limit_bytes > 0:
-            yield Problem(f"{one.name}: {_because(one.used_bytes, one.limit_bytes)}", (uses,))
+            inspect = f"docker inspect --format '{{{{.HostConfig.Memory}}}}' {one.name}"
+            yield Problem(f"{one.name}: {_because(one.used_bytes, one.limit_bytes)}", (uses,), (inspect,))
     if uses.present and not rig.memory.limit_bytes.present:
         uses.need()
         return

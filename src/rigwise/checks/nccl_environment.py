@@ -26,9 +26,11 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     settings, reading = _settings(rig)
     if _is_off(settings) and _has_direct_path(rig):
         severity = None if _over_nvlink(rig) else Severity.NOTE
-        yield Problem(say("Direct copies between the GPUs are switched off."), (reading,), severity=severity)
+        because = say("Direct copies between the GPUs are switched off.")
+        yield Problem(because, (reading,), ("unset NCCL_P2P_DISABLE NCCL_P2P_LEVEL",), severity)
     if settings.get("NCCL_SHM_DISABLE") == "1" and not rig.has_one_gpu():
-        yield Problem(say("Copies through shared memory are switched off; the network is used."), (reading,))
+        because = say("Copies through shared memory are switched off; the network is used.")
+        yield Problem(because, (reading,), ("unset NCCL_SHM_DISABLE",))
     interface = settings.get("NCCL_SOCKET_IFNAME", "").lstrip("=")
     if interface.startswith(LOCAL_INTERFACES):
         because = say("NCCL is told to use {interface}, which reaches no other machine.", interface=interface)

@@ -22,8 +22,8 @@ ABSURD_TIMES = 4
 """Our choice: nobody plans one tensor of four times the card; a wrong shape gives hundreds of times."""
 LARGEST_CARD_BYTES = 2**40
 """No card has 1 TiB; for a text that does not say how large its card is."""
-FRAGMENTED_RATIO = 0.05
-"""Our choice: of 8 GiB, 400 MiB in pieces. Below it the card is simply full."""
+FRAGMENTED_RATIO = 0.1
+"""Our choice: of 8 GiB, 800 MiB in pieces. Below it the card is simply full."""
 FREE_RATIO = 0.1
 """Our choice: so much of the card is more than what comes and goes while the text is written."""
 OTHERS_RATIO = 0.1
@@ -56,7 +56,7 @@ def _told_apart(failure: AllocationFailure) -> tuple[str, str, tuple[str, ...]]:
     asked, total = failure.requested_bytes or 0, failure.total_bytes
     if asked >= ABSURD_TIMES * (total or LARGEST_CARD_BYTES):
         return _absurd(asked, total)
-    if failure.program == "vLLM":
+    if failure.program == "vLLM" and failure.allocated_bytes is None:
         return _share_taken(failure)
     if total is not None and asked > total:
         return _larger_than_card(asked, total)
@@ -75,6 +75,8 @@ def _told_apart(failure: AllocationFailure) -> tuple[str, str, tuple[str, ...]]:
 def _others_bytes(failure: AllocationFailure) -> int | None:
     """VRAM in use outside of this process, as far as the text tells."""
     if failure.total_bytes is None or failure.free_bytes is None or failure.allocated_bytes is None:
+        return None
+    if failure.process_bytes is None and failure.cached_bytes is None:
         return None
     own = failure.process_bytes or failure.allocated_bytes + (failure.cached_bytes or 0)
     return failure.total_bytes - failure.free_bytes - own
@@ -196,6 +198,19 @@ def _smaller(program: str) -> tuple[str, tuple[str, ...]]:
         case "TensorFlow":
             action = say("Make the batch smaller first; then let TensorFlow take VRAM only as it needs it.")
             return action, ("TF_FORCE_GPU_ALLOW_GROWTH=true python train.py", "nvidia-smi")
+        case "vLLM":
+            action = say("Use a smaller or quantised model, a shorter context, fewer sequences, or more GPUs.")
+            command = "vllm serve MODEL --gpu-memory-utilization 0.85 --max-model-len 8192 --max-num-seqs 16"
+            return action, (command, "nvidia-smi")
+        case "SGLang":
+            action = say("Let the memory pool take a smaller share, or use a quantised model or more GPUs.")
+            return action, ("python -m sglang.launch_server --model-path MODEL --mem-fraction-static 0.8", "nvidia-smi")
+        case "text-generation-inference":
+            action = say("Share the model over more GPUs (--num-shard), quantise it, or lower the token limits.")
+            return action, ("text-generation-launcher --model-id MODEL --num-shard 2", "nvidia-smi")
+        case "ComfyUI":
+            action = say("Use a smaller picture or a quantised model, or let ComfyUI move parts to RAM.")
+            return action, ("python main.py --lowvram", "nvidia-smi")
         case _:
             action = say("Halve the batch first and accumulate gradients; then mixed precision and checkpointing.")
             return action, ("nvidia-smi", "rigwise smoke")

@@ -19,12 +19,21 @@ BLOCKED_BY_OS = 17
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
     """A problem when WSL shows no GPU."""
-    if rig.lists_gpus() or not rig.host.wsl.need():
+    if (not _is_refused(rig) and rig.lists_gpus()) or not rig.host.wsl.need():
         return
     yield Problem(_because(rig), (rig.host.wsl, rig.wsl_device, rig.num_gpus))
 
 
+def _is_refused(rig: Rig) -> bool:
+    """Whether a program found no driver; the GPUs that are listed beside it are then what Windows shows."""
+    return any(told.check == "driver_not_loaded" for told in rig.told)
+
+
 def _because(rig: Rig) -> str:
+    if _is_refused(rig) and rig.num_gpus.value:
+        return say(
+            "Windows lists the GPU, WSL finds no driver: it is too old, or a driver inside it hides Windows' own."
+        )
     if rig.wsl_device.status is Status.NOT_FOUND:
         return say("WSL has no GPU device /dev/dxg: it is WSL 1, or Windows has no NVIDIA driver that supports WSL.")
     if rig.wsl_device.value and "not " in rig.wsl_device.value:

@@ -55,8 +55,9 @@ def check(
     report = judge(rig, selected)
     if html is not None:
         _write_page(html, report, rig, evidence)
-    about = "\n".join(filter(None, (rig_lines(rig)[0], measured_line(rig))))
-    put_out(check_json(report) if json else check_text(report, about, show_all=show_all))
+    put_out(
+        check_json(report) if json else check_text(report, rig_lines(rig)[0], measured_line(rig), show_all=show_all)
+    )
     return exit_code(report)
 
 

@@ -3,7 +3,7 @@
 import io
 
 from rigwise.errors import BadInput
-from rigwise.explain.codes import explain_code, similar_names
+from rigwise.explain.codes import explain_code, explain_named, similar_names
 from rigwise.explain.texts import explain_text, explain_words, similar_texts
 from rigwise.records.explanation import ExplainReport, Explanation
 from rigwise.sources.opening import open_source
@@ -12,7 +12,7 @@ from rigwise.sources.source import Source
 
 def explain(words: str) -> ExplainReport:
     """What a code, a name or a text means, given as words."""
-    found = explain_code(words) or _text(words)
+    found = explain_code(words) or _text(words) or explain_named(words)
     near = () if found else (*similar_names(words), *similar_texts(words))
     return ExplainReport(asked=words, explanations=found, near=near)
 

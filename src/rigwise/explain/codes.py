@@ -1,9 +1,9 @@
 """Codes and names: Xid, SXid, clock event reasons, return codes, checks. A bare number may mean several things."""
 
 import difflib
-import re
 from collections.abc import Iterator
 
+from rigwise.explain.spelled import MAX_LENGTH, mask_written, names_written, number_written, plain, xids_written
 from rigwise.explain.words import blame_words, by_the_code, of_check
 from rigwise.knowledge.check_catalogue import check_catalogue
 from rigwise.knowledge.clock_event_reasons import ClockEventReason, ClockEventVerdict, clock_event_reasons, reasons_in
@@ -13,9 +13,12 @@ from rigwise.knowledge.xids import XidRow, xid, xids
 from rigwise.records.explanation import Explanation
 from rigwise.speech import say
 
-_XID = re.compile(r"xid[\s:#-]{0,3}(\d{1,3})", re.IGNORECASE)
-_SXID = re.compile(r"sxid[\s:#-]{0,3}(\d{1,5})", re.IGNORECASE)
 FALLEN_OFF_THE_BUS = 79
+MOST_DIGITS = 10
+SHORTEST_PART, SHORTEST_OF_AN_XID = 4, 8
+"""Our choice: characters by which a part of a name is looked up."""
+MOST_NAMED = 6
+"""Our choice: a part of more names than that, such as `error`, says nothing."""
 MOST_WORDS_OF_A_NAME = 3
 """More words than that are a text, not a name."""
 
@@ -26,16 +29,19 @@ def explain_code(words: str) -> tuple[Explanation, ...]:
     >>> [one.subject for one in explain_code("xid 79")], explain_code("hello")
     (['Xid 79'], ())
     """
-    words = words.strip()
-    if found := _XID.fullmatch(words):
-        return tuple(_of_xid(xid(int(found[1]))))
-    if found := _SXID.fullmatch(words):
-        return tuple(_of_sxid(sxid(int(found[1]))))
-    if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", words):
-        return _of_mask(int(words, 16))
-    if re.fullmatch(r"\d{1,9}", words):
-        return tuple(_of_number(int(words)))
-    return tuple(_of_name(words))
+    if len(words) > MAX_LENGTH:
+        return ()
+    written = plain(words)
+    kind, codes = xids_written(written)
+    if codes:
+        return tuple(one for code in codes for one in (_of_sxid(sxid(code)) if kind == "sxid" else _of_xid(xid(code))))
+    if written.isdecimal() and len(written) <= MOST_DIGITS:
+        return tuple(_of_number(int(written)))
+    numbered = number_written(written)
+    if numbered is not None:
+        return tuple(_of_codes(codes_numbered(numbered.number, numbered.libraries)))
+    mask = mask_written(written)
+    return _of_mask(mask) if mask is not None else tuple(_of_name(words.strip()))
 
 
 def _of_number(number: int) -> Iterator[Explanation]:
@@ -45,18 +51,19 @@ def _of_number(number: int) -> Iterator[Explanation]:
 
 
 def _of_name(name: str) -> Iterator[Explanation]:
-    if name in check_catalogue():
-        yield of_check(name)
+    if (check := "_".join(plain(name).split())) in check_catalogue():
+        yield of_check(check)
     yield from _of_codes(codes_named(name))
-    plain = plain_name(name)
+    wanted = plain_name(name)
     for row in xids().values():
-        if plain and plain in (plain_name(row.mnemonic), plain_name(row.name)) and not row.unused:
+        if wanted and wanted in (plain_name(row.mnemonic), plain_name(row.name)) and not row.unused:
             yield from _of_xid(row)
     for switch_row in sxids().values():
-        if plain and plain == plain_name(switch_row.name):
+        if wanted and wanted == plain_name(switch_row.name):
             yield from _of_sxid(switch_row)
+    spellings = {plain_name(one).removesuffix("slowdown") for one in names_written(plain(name))} - {""}
     for reason in clock_event_reasons():
-        if plain in (plain_name(reason.name), plain_name(reason.nvml_name)):
+        if spellings & {plain_name(one).removesuffix("slowdown") for one in (reason.name, reason.nvml_name)}:
             yield _of_reason(reason)
 
 
@@ -166,6 +173,18 @@ def _no_reason() -> Explanation:
         next_steps=(),
         check="",
     )
+
+
+def explain_named(words: str) -> tuple[Explanation, ...]:
+    """The few clock event reasons and Xids whose names hold these words: `thermal slowdown`, `fallen off the bus`."""
+    wanted = plain_name(words)
+    if len(wanted) < SHORTEST_PART:
+        return ()
+    reasons = [_of_reason(reason) for reason in clock_event_reasons() if wanted in plain_name(reason.name)]
+    is_long = len(wanted) >= SHORTEST_OF_AN_XID
+    rows = [row for row in xids().values() if is_long and wanted in plain_name(row.name) and not row.unused]
+    found = (*reasons, *(one for row in rows for one in _of_xid(row)))
+    return found if len(found) <= MOST_NAMED else ()
 
 
 def similar_names(words: str) -> tuple[str, ...]:

@@ -1,10 +1,14 @@
 """Texts: what the checks conclude from a pasted log or traceback, the first cause first."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from rigwise.engine import judge
 from rigwise.explain.words import blame_words, certainty_words
+from rigwise.knowledge.check_catalogue import check_catalogue
 from rigwise.knowledge.signatures import Signature, signatures
 from rigwise.knowledge.xids import xid
 from rigwise.probes.rig import read_rig
@@ -17,6 +21,9 @@ from rigwise.speech import say
 
 _XID = re.compile(r"\bXid \([^)\n]{1,40}\)[^\n]{0,40}?: (\d{1,3}),")
 _WORD = re.compile(r"\w{3,}")
+_ANY_WORD = re.compile(r"\w+")
+SHORTEST_PHRASE = 8
+"""Our choice: characters of a phrase that is looked up inside known texts."""
 FEWEST_SHARED_RATIO = 0.5
 """Our choice: half of a known text's words, before it is named as similar."""
 MOST_SIMILAR = 3
@@ -30,11 +37,31 @@ def explain_text(source: Source) -> tuple[Explanation, ...]:
 
 
 def explain_words(text: str) -> tuple[Explanation, ...]:
-    """The error texts in a few words, taken as what a program and as what the kernel prints."""
+    """The error texts in a few words, taken as what a program and as what the kernel prints; else those they are of."""
     plain = text.strip()
     found = [(place.start, row, place) for row in signatures() if (place := row.search(plain))]
     found.sort(key=lambda each: each[0])
-    return tuple(_of_signature(row, plain, place.values) for _start, row, place in found)
+    if not found:
+        return tuple(_of_words(row, text) for row, text in _holding(plain))
+    quote = Quote(say("the text"), _first_line(plain))
+    return tuple(_of_signature(row, quote, place.values) for _start, row, place in found)
+
+
+def _holding(words: str) -> list[tuple[Signature, str]]:
+    """For each fault of which known texts hold these very words, one of them; the fault of most texts first."""
+    wanted = _letters(words)
+    if len(wanted.strip()) < SHORTEST_PHRASE:
+        return []
+    held = [(row, text) for row in signatures() for text in (row.sample, *row.variants) if wanted in _letters(text)]
+    held.sort(key=lambda each: len(each[1]))
+    counted = Counter(row.check for row, _text in held).most_common(MOST_SIMILAR)
+    by_check = {row.check: (row, _first_line(text)) for row, text in reversed(held) if "{" not in row.meaning}
+    return [by_check[check] for check, _count in counted if check in by_check]
+
+
+def _letters(text: str) -> str:
+    """Words in small letters, one space around each."""
+    return f" {' '.join(_ANY_WORD.findall(text.casefold()))} "
 
 
 def similar_texts(text: str) -> tuple[str, ...]:
@@ -53,9 +80,15 @@ def _first_line(text: str) -> str:
     return text.strip().splitlines()[0][:160]
 
 
-def _of_signature(row: Signature, text: str, values: dict[str, str]) -> Explanation:
+def _of_words(row: Signature, text: str) -> Explanation:
+    """A known text that holds the words that were given; the whole line might say otherwise."""
+    explained = _of_signature(row, Quote(say("such as"), text), {})
+    return msgspec.structs.replace(explained, certainty=say("possible; these words are part of such a text"))
+
+
+def _of_signature(row: Signature, quote: Quote, values: dict[str, str]) -> Explanation:
     return Explanation(
-        subject=row.check,
+        subject=check_catalogue()[row.check].title,
         meaning=row.means(values),
         blame=blame_words(row.blame),
         certainty=certainty_words(row.certainty),
@@ -63,7 +96,7 @@ def _of_signature(row: Signature, text: str, values: dict[str, str]) -> Explanat
         fix=row.action,
         next_steps=row.next_steps,
         check=row.check,
-        evidence=(Quote(say("the text"), _first_line(text)),),
+        evidence=(quote,),
         sources=row.sources,
     )
 

@@ -39,13 +39,13 @@ def error_codes() -> tuple[ErrorCode, ...]:
     return tuple(_row(row) for row in csv.DictReader(text.splitlines()))
 
 
-def codes_numbered(number: int) -> tuple[ErrorCode, ...]:
-    """What a number means to each library that has it.
+def codes_numbered(number: int, libraries: tuple[str, ...] = ()) -> tuple[ErrorCode, ...]:
+    """What a number means to each library that has it, or to the named ones, newest numbering first.
 
     >>> [(row.library, row.name) for row in codes_numbered(802)][0]
     ('CUDA runtime', 'cudaErrorSystemNotReady')
     """
-    return tuple(row for row in error_codes() if row.code == number)
+    return tuple(row for row in error_codes() if row.code == number and row.library.startswith(libraries or ("",)))
 
 
 def codes_named(name: str) -> tuple[ErrorCode, ...]:

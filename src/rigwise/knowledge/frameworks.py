@@ -20,6 +20,8 @@ from rigwise.knowledge.drivers import needed_driver, version_numbers
 TORCH_INDEX = "https://download.pytorch.org/whl"
 FIRST_PYPI_CUDA_ON_ARM = (2, 11)
 """Older aarch64 wheels of PyPI have no CUDA: their CUDA requirements say platform_machine == "x86_64"."""
+LINUX_ONLY_CUDA = "10.2"
+"""https://pytorch.org/get-started/previous-versions/: PyTorch 1.12 has no build for CUDA 10.2 on Windows."""
 LAST_TENSORFLOW_WITH_GPU_ON_WINDOWS = (2, 10)
 """https://www.tensorflow.org/install/pip: native Windows has no GPU support from 2.11 on; WSL2 has."""
 
@@ -52,7 +54,9 @@ class TorchBuild(msgspec.Struct, frozen=True):
         return version_numbers(self.python_oldest) <= python[:2] <= version_numbers(self.python_newest)
 
     def runs_with(self, driver: str, *, windows: bool) -> bool:
-        """Whether a driver reaches the floor of its CUDA family."""
+        """Whether a driver reaches the floor of its CUDA family, and there is a wheel for the system at all."""
+        if windows and self.cuda == LINUX_ONLY_CUDA:
+            return False
         needed = needed_driver(self.cuda, windows=windows)
         return needed is not None and version_numbers(driver) >= version_numbers(needed)
 

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import Literal
 
 import msgspec
 
@@ -24,8 +25,17 @@ _ADVICE = re.compile(
 _ADVICE_REACH = 160
 _SENTENCE_END = re.compile(r"[.;!?]\s|\n\s*\n|\n\S*\d\d:\d\d")
 """Also where a line of a log begins with a time of day."""
+_SOURCE = re.compile(
+    r"""\s*(?:[rfb]?(?:"[^"\\\n]*"|'[^'\\\n]*'),?[ ]*(?:\#[^\n]*)?(?:\n|\Z)
+    |(?:raise|assert|if|elif|return|except|print|logg(?:er|ing)\.\w+|warnings\.warn)\b[^\n]*["'(])""",
+    re.VERBOSE,
+)
+"""A line of a program: a lone string, or a statement with one."""
 _NOT_LITERAL = re.compile(r"\\.|\[[^\]]*\][*+?]?|\{[^}]*\}|[^()][?*]|\([^()]*\)[*?]?")
 _LITERAL = re.compile(r"\w{3,}")
+_ALIKE = str.maketrans("123456789", "000000000")
+FEW_LINES = 10_000
+"""Of more different lines than that, only the different words are kept."""
 
 
 class Recognised(msgspec.Struct, frozen=True):
@@ -62,6 +72,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What to look at to be surer, in one sentence."""
     next_steps: tuple[str, ...] = ()
     """Commands; the check's own where there are none."""
+    mends: Literal["", "torch", "jax", "tensorflow"] = ""
+    """What to install afresh; where the build for the machine is known, its command replaces `next_steps`."""
     sources: tuple[str, ...]
     checked_on: datetime.date
 
@@ -69,6 +81,10 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """The first place in `text` that tells of it and does not merely speak of it."""
         places = [place for pattern in self.patterns if (place := _place(pattern, text))]
         return min(places, key=lambda place: place.start, default=None)
+
+    def may_be_in(self, words: str) -> bool:
+        """Whether `words`, those of a text by `words_of`, allow one of its patterns; far quicker than to search."""
+        return any(all(word in words for word in _needed(pattern)) for pattern in self.patterns)
 
     def means(self, values: Mapping[str, str]) -> str:
         """The meaning with what the text names."""
@@ -92,6 +108,29 @@ def signatures() -> tuple[Signature, ...]:
     return tuple(rows)
 
 
+def words_of(text: str) -> str:
+    """Every word of a text, its digits made alike: of a log of millions of similar lines, a short text.
+
+    >>> words_of("step 1 of 20\\nstep 2 of 20\\nstep 3 of 20")
+    'step 0 of 00'
+    """
+    lines = dict.fromkeys(text.translate(_ALIKE).split("\n"))
+    return "\n".join(lines) if len(lines) < FEW_LINES else " ".join(dict.fromkeys(" ".join(lines).split()))
+
+
+@cache
+def _needed(pattern: str) -> tuple[str, ...]:
+    """The words that every text recognised by a pattern holds, as `words_of` writes them."""
+    return tuple(word.translate(_ALIKE) for word in _LITERAL.findall(_without_choices(pattern)))
+
+
+def _without_choices(pattern: str) -> str:
+    """The pattern with a space for all that may be one thing or another."""
+    while (rest := _NOT_LITERAL.sub(" ", pattern)) != pattern:
+        pattern = rest
+    return pattern
+
+
 @cache
 def literal_of(pattern: str) -> str:
     r"""The longest word that every text recognised by a pattern holds; finding it is far quicker than the pattern.
@@ -99,16 +138,14 @@ def literal_of(pattern: str) -> str:
     >>> literal_of(r"Failed to initialize NVML: (?:Unknown|GPU) errors? \d+")
     'initialize'
     """
-    while (rest := _NOT_LITERAL.sub(" ", pattern)) != pattern:
-        pattern = rest
-    return max(_LITERAL.findall(pattern), key=len, default="")
+    return max(_LITERAL.findall(_without_choices(pattern)), key=len, default="")
 
 
 def _place(pattern: str, text: str) -> Recognised | None:
     if literal_of(pattern) not in text:
         return None
     for found in _compiled(pattern).finditer(text):
-        if not is_advice(text, found.start()):
+        if not is_advice(text, found.start()) and not _is_source(text, found.start()):
             return Recognised(found.start(), found.end(), {k: v for k, v in found.groupdict().items() if v})
     return None
 
@@ -118,6 +155,11 @@ def is_advice(text: str, start: int) -> bool:
     before = text[max(0, start - _ADVICE_REACH) : start]
     sentence = _SENTENCE_END.split(before)[-1]
     return _ADVICE.search(sentence) is not None
+
+
+def _is_source(text: str, start: int) -> bool:
+    """Whether it stands in the source code of a program, as tracebacks show it, and was not printed."""
+    return _SOURCE.match(text, text.rfind("\n", 0, start) + 1) is not None
 
 
 @cache

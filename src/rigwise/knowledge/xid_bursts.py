@@ -28,6 +28,8 @@ TROUBLE = frozenset(
 )
 """What may bring a GPU down, when it is reported just before."""
 RECOVERY = 154
+ASKS_FOR_A_RESET = (1, 2, 4, 6, 7)
+"""Of NVML's recovery actions, those without which the GPU or the machine is of no use."""
 CONTEXT_SWITCH = 109
 """It needs a reset like broken firmware, but a program that never yields brings it about too."""
 IDLE_TIMEOUT = 8
@@ -49,7 +51,8 @@ class Burst(msgspec.Struct, frozen=True, kw_only=True):
     before: tuple[LogEvent, ...]
     """Other trouble in the minute before the root."""
     recovery: int | None
-    """What the driver asks for in the end: 0 nothing, 1 a reset, 2 a restart, 3 to drain P2P, 4 to drain and reset."""
+    """What the driver asks for in the end: 0 nothing, 1 a reset, 2 or 7 a restart, 3 to drain P2P, 4 to drain and
+    reset, 5 to recover the IMEX domain, 6 a reset of the bus."""
 
     @property
     def past(self) -> bool:
@@ -99,7 +102,7 @@ def _burst(group: Sequence[LogEvent], trouble: Sequence[LogEvent], driver_versio
         row = xid(int(cause[1]), driver_version) or row
     recovery = recovery_in(group)
     own = [_severity(event, rows[event.code]) for event in group if rows[event.code].family is row.family]
-    if recovery in (1, 2, 4):
+    if recovery in ASKS_FOR_A_RESET:
         own.append(XidSeverity.SERIOUS)
     return Burst(
         root=root,
@@ -118,7 +121,7 @@ def _root(group: Sequence[LogEvent], rows: dict[int | None, XidRow]) -> LogEvent
 
 
 def _depth(event: LogEvent, row: XidRow) -> int:
-    """How far down a fault lies: 0 the hardware, 1 driver and firmware, 2 where time tells; more, where it says little."""
+    """How far down a fault lies: 0 the hardware, 1 driver and firmware, 2 where time tells, more where little does."""
     severity = _severity(event, row)
     if severity in (XidSeverity.BENIGN, XidSeverity.NOTE):
         return 4

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
-from rigwise.knowledge.xid_bursts import RECOVERY, SEVERITIES, Burst, bursts, row_of
+from rigwise.knowledge.xid_bursts import NVLINK5, RECOVERY, SEVERITIES, Burst, bursts, row_of
 from rigwise.knowledge.xids import NvLink5Row, XidFamily, XidSeverity, nvlink5
 from rigwise.records.finding import Problem, Severity
 from rigwise.records.gpu import Gpu
-from rigwise.records.kernel_events import DATED_SECONDS, EventKind, LogEvent, pci_address
+from rigwise.records.kernel_events import DATED_SECONDS, EventKind, LogEvent, events_of, pci_address
 from rigwise.records.rig import Rig
 from rigwise.speech import say
 from rigwise.units import duration
@@ -20,10 +20,9 @@ OLD_DAYS = 1
 
 def xid_problems(rig: Rig, family: XidFamily) -> Iterator[Problem]:
     """One problem for each GPU whose bursts have their root in this family; its gravest burst leads."""
-    events = rig.log_events.value_or(())
-    found = [burst for burst in bursts(events, driver_version(rig)) if burst.row.family is family]
-    if not found:
+    if not events_of(rig.log_events.value_or(()), EventKind.XID):
         rig.kernel_log.need()
+    found = [burst for burst in bursts(rig.log_events.need(), driver_version(rig)) if burst.row.family is family]
     by_address = sorted(found, key=lambda burst: burst.root.address)
     for address, group in groupby(by_address, key=lambda burst: burst.root.address):
         gpu = gpu_at(rig, address)
@@ -148,18 +147,24 @@ def _action(lead: Burst) -> str:
     match lead.recovery:
         case 1:
             return say("Stop the programs on this GPU and reset it: the driver asks for a reset.")
-        case 2:
+        case 2 | 7:
             return say("Restart the machine: the driver asks for a restart.")
         case 3:
             return say("Stop the programs that copy between GPUs: the driver asks for that.")
         case 4:
             return say("Let the programs on this GPU end, then reset it: the driver asks for that.")
+        case 5:
+            return say("Start the IMEX service of every machine of the domain again: the driver asks for that.")
+        case 6:
+            return say("Stop the programs on this GPU and reset it, its PCIe bus included: the driver asks for that.")
+        case _ if lead.row.code in NVLINK5 and lead.severity is not XidSeverity.SERIOUS:
+            return say("Look for a program or a GPU that ended at that time; reset the GPUs of the link if it repeats.")
         case _:
             return lead.row.what_to_do
 
 
 def _next_steps(lead: Burst, gpu: Gpu | None) -> tuple[str, ...]:
-    if lead.recovery == 2:
+    if lead.recovery in (2, 7):
         return ("sudo reboot",)
     if lead.severity is XidSeverity.SERIOUS and gpu is not None:
         return (f"sudo nvidia-smi --gpu-reset -i {gpu.index}",)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
-from rigwise.knowledge.signatures import is_advice
+from rigwise.knowledge.signatures import is_advice, literal_of
 from rigwise.probes.quoting import quoted
 from rigwise.records.evidence import Quote
 from rigwise.records.told import AllocationFailure
@@ -22,18 +22,16 @@ _PROGRESS = re.compile(
 _RECOVERED = re.compile(
     r"not a failure|[Rr]etry|[Ss]kipping (?:this )?batch|[Tt]rying batch size|retrying without pipeline parallelism"
 )
-
 _AT_WORK = re.compile(
     r"\d(?:it|s)/(?:s|it)\b|\btok(?:en)?s?/s(?:ec)?\b|\bloss'?\s{0,3}[:=]?\s{0,3}\d"
-    r"|offloaded [1-9]\d*/\d+ layers to GPU|Init COMPLETE|Created device [^\n]{0,80}device:GPU:\d|Application startup complete|Capturing CUDA graphs: 100%"
+    r"|offloaded [1-9]\d*/\d+ layers to GPU|Init COMPLETE|Created device [^\n]{0,80}device:GPU:\d"
+    r"|Application startup complete|Capturing CUDA graphs: 100%"
 )
 """Progress bars, losses and speeds; what vLLM, llama.cpp, NCCL and TensorFlow print once they hold their memory."""
-
 _BROKE_OFF = re.compile(
-    r"Traceback \(most recent call last\)|Segmentation fault|core dumped|terminate called|^\w*(?:Error|Exception)\b",
-    re.MULTILINE,
+    r"\n\w*(?:Error|Exception)\b|Traceback \(most recent call last\)|Segmentation fault|core dumped|terminate called"
 )
-
+"""Each branch begins with a character of its own, so that few places are tried."""
 
 class Form(NamedTuple):
     """One program's way of saying it: how the text starts, and where in it each number stands."""
@@ -66,6 +64,14 @@ FORMS = (
         process=r"this process has SIZE memory in use",
         limit=r"SIZE allowed",
     ),
+    _form(
+        "PyTorch",
+        r"Allocation on device \d{1,3} would exceed allowed memory",
+        requested=r"Requested\s{1,40}: SIZE",
+        total=r"Device limit\s{1,40}: SIZE",
+        free=r"Free \(according to CUDA\): SIZE",
+        allocated=r"Currently allocated\s{1,40}: SIZE",
+    ),
     _form("TensorFlow", r"OOM when allocating tensor with shape", shape=r"shape\[([\d,]{1,80})\] and type (\w+)"),
     _form("TensorFlow", r"\(GPU_\d+_bfc\) ran out of memory trying to allocate", requested=r"allocate SIZE"),
     _form("JAX", r"(?:RESOURCE_EXHAUSTED: )?Out of memory while trying to allocate \d", requested=r"allocate SIZE"),
@@ -86,6 +92,13 @@ FORMS = (
         requested=r"utilization \([\d.]+, SIZE\)",
     ),
 )
+_SERVERS = {
+    "SGLang": re.compile(r"sglang|mem-fraction-static"),
+    "vLLM": re.compile(r"\bvllm\b"),
+    "text-generation-inference": re.compile(r"text_generation_(?:launcher|server|router)"),
+    "ComfyUI": re.compile(r"ComfyUI"),
+}
+"""Programs that run PyTorch and have switches of their own, by what they print around the text."""
 _TYPE_BYTES = {"double": 8, "int64": 8, "half": 2, "bfloat16": 2, "int8": 1, "uint8": 1, "bool": 1}
 """TensorFlow's names; all others take 4 bytes."""
 
@@ -109,11 +122,13 @@ def shows_work(text: str) -> bool:
     (True, False)
     """
     at_work = _AT_WORK.search(text) or _PROGRESS.search(text)
-    return at_work is not None and _BROKE_OFF.search(text) is None
+    return at_work is not None and _BROKE_OFF.search(f"\n{text}") is None
 
 
 def _failures(form: Form, text: str, origin: str) -> Iterator[tuple[int, AllocationFailure]]:
     """Each with its place; a text without the size that was asked for only speaks of it."""
+    if literal_of(form.start.pattern) not in text:
+        return
     starts = [found.start() for found in form.start.finditer(text) if not is_advice(text, found.start())]
     for start, after in zip(starts, [*starts, len(text)][1:], strict=True):
         told = text[start : min(after, start + _REACH)]
@@ -128,7 +143,7 @@ def _failure(program: str, numbers: dict[str, int], text: str, start: int, origi
     if cached is None and {"reserved", "allocated"} <= numbers.keys():
         cached = numbers["reserved"] - numbers["allocated"]
     return AllocationFailure(
-        program=program,
+        program=_server(text, start) or program if program == "PyTorch" else program,
         quote=Quote(origin, quoted(text, start, start + 1)),
         requested_bytes=numbers.get("requested", numbers.get("shape")),
         total_bytes=numbers.get("total"),
@@ -140,6 +155,12 @@ def _failure(program: str, numbers: dict[str, int], text: str, start: int, origi
         num_steps_before=_steps_before(text[max(0, start - _LOOK_BACK) : start]),
         recovered=_RECOVERED.search(text, max(0, start - 300), start + _REACH) is not None,
     )
+
+
+def _server(text: str, start: int) -> str:
+    """The program whose PyTorch it was, if it names itself around the text; "" for a script of one's own."""
+    around = text[max(0, start - _LOOK_BACK) : start + _REACH]
+    return next((name for name, printed in _SERVERS.items() if printed.search(around)), "")
 
 
 def _number(name: str, pattern: re.Pattern[str], text: str) -> int | None:

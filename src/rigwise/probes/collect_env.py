@@ -17,7 +17,8 @@ KEY = "collect_env"
 MOST_CHARACTERS = 2**20
 """A report has some ten thousand; what comes after is not looked at."""
 _FIELD = re.compile(r"\s*(?:- )?[`\[]?([A-Za-z][^:\n]{1,60}?)\s*:\s*(.*)")
-_GPU = re.compile(r"(?:^|:)\s*GPU (\d{1,3}): (.*\S)")
+_RETYPED = re.compile(r"^\s*PyTorch version (\d\S+)\s*$", re.MULTILINE)
+_GPU = re.compile(r"(?:^|:)\s*GPU (\d{1,3})(?:: |\uff1a\s?)(.*\S)")
 _VARIABLE = re.compile(r"\s*(CUDA_\w+|LD_LIBRARY_PATH|NVIDIA_\w+|PYTORCH_\w+|NCCL_\w+)=(.*)")
 _NOTHING = re.compile(r"(could not collect|no cuda|n/?a|none|not installed\b.*|-)?", re.IGNORECASE)
 _ERROR = re.compile(r"CUDA initialization: [^\n]{0,400}")
@@ -98,6 +99,8 @@ def views_in_report(evidence: Evidence) -> list[SmiView]:
 def _fields(text: str) -> dict[str, str]:
     """Every `name: value` of the report by its name in lower case, values that say nothing left out."""
     fields: dict[str, str] = {}
+    if retyped := _RETYPED.search(text):
+        fields["pytorch version"] = retyped[1]
     for line in text.splitlines():
         found = _FIELD.match(line[:1000])
         if found:

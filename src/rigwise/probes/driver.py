@@ -9,7 +9,9 @@ from rigwise.sources.source import Source
 
 KERNEL_DRIVER = "/proc/driver/nvidia/version"
 DEVICES_KEY = "ls /dev"
-_DEVICE_LINE = re.compile(r"^c([rwxs-]{9})\S?\s.*/dev/(\S+)|^c([rwxs-]{9})\S?\s.*\s(nvidia\S*)$", re.MULTILINE)
+_DEVICE_LINE = re.compile(
+    r"^[ \t]*c([rwxs-]{9})\S?\s.*/dev/(\S+)|^[ \t]*c([rwxs-]{9})\S?\s.*\s(nvidia\S*)[ \t]*$", re.MULTILINE
+)
 _NO_DEVICES = re.compile(r"cannot access '?/dev/nvidia|No such file or directory")
 
 
@@ -89,11 +91,13 @@ def _listed_node(name: str, path: str, answer: Evidence, listing: Evidence) -> R
     """The device file in a listing of the NVIDIA devices, which tells nothing of other devices."""
     if listing.status is not Status.OK or not path.startswith("/dev/nvidia"):
         return absent(name, answer)
-    permissions = device_permissions(listing.text)
-    if path.removeprefix("/dev/") in permissions:
-        words = permissions[path.removeprefix("/dev/")]
-        return present(name, f"character device, {words}", listing, path)
-    return absent(name, listing, Status.NOT_FOUND)
+    permissions = parsed(name, listing, device_permissions)
+    if permissions.value is None:
+        return absent(name, listing, permissions.status)
+    words = permissions.value.get(path.removeprefix("/dev/"))
+    if words is None:
+        return absent(name, listing, Status.NOT_FOUND)
+    return present(name, f"character device, {words}", listing, path)
 
 
 def device_permissions(text: str) -> dict[str, str]:

@@ -52,6 +52,9 @@ PRINTED = re.compile(
 )
 """What stands at the beginning of a line, and in place of everything else, when nvidia-smi fails."""
 
+IN_FIELDS = frozenset({4, 999})
+"""`Insufficient Permissions` in place of a process's name, `ERR!` of a fan: a fragment of a sound answer holds them."""
+
 
 class SmiAnswers:
     """All outputs of nvidia-smi at hand, as one answer."""
@@ -75,7 +78,11 @@ class SmiAnswers:
         if self.gpus or any(view.log for view in self.views):
             return next(view.evidence for view in self.views)
         first = self.answers[0]
-        return explained(first if first.status is not Status.OK else _as(first, Status.UNREADABLE))
+        if first.status is not Status.OK:
+            return explained(first)
+        fragment = _as(first, Status.UNREADABLE)
+        told = explained(fragment)
+        return fragment if told.return_code in IN_FIELDS else told
 
     def num_gpus(self) -> Reading[int]:
         """How many GPUs the driver counts; what is shown may be fewer, where the evidence was cut."""

@@ -32,7 +32,7 @@ def _parsed(text: str) -> ElementTree.Element | None:
 
 
 def _closed(text: str) -> str:
-    """A log that was cut short, up to its last whole element, every open element closed.
+    """A log that was cut short, up to its last whole element, every open element closed; no part of a process list.
 
     >>> _closed("<nvidia_smi_log><gpu><uuid>GPU-1</uuid><name>Ge")
     '<nvidia_smi_log><gpu><uuid>GPU-1</uuid></gpu></nvidia_smi_log>'
@@ -44,8 +44,12 @@ def _closed(text: str) -> str:
             still_open.pop()
         elif not closing and not alone:
             still_open.append((name, tag.start()))
+        if len(still_open) > DEEPEST:
+            return ""
     end = text.rfind(">") + 1
     if still_open and "<" not in text[still_open[-1][1] + 1 :]:
+        _cut, end = still_open.pop()
+    if still_open and still_open[-1][0] == "processes":
         _cut, end = still_open.pop()
     return text[:end] + "".join(f"</{name}>" for name, _start in reversed(still_open))
 

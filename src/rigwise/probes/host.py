@@ -12,6 +12,7 @@ from rigwise.sources.source import Source
 KIB = 1024
 SECURE_BOOT_VARIABLE = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 """UEFI specification, section 3.3: four bytes of attributes, then one byte, 1 for on."""
+_WSL_KERNEL = re.compile(r"\b\d\.\d{1,3}\.[\w.-]{1,40}-microsoft-standard-WSL2\b")
 CONTAINER_MARKERS = (
     ("/var/run/secrets/kubernetes.io", "kubernetes"),
     ("/run/.containerenv", "podman"),
@@ -27,7 +28,7 @@ def read_host(source: Source) -> Host:
         os_name=parsed("operating system", source.file("/etc/os-release"), os_name),
         kernel=parsed("kernel", version, kernel_release),
         container=read_container(source),
-        wsl=parsed("WSL", version, lambda text: "microsoft" in text.lower()),
+        wsl=read_wsl(source, version),
         num_cpus=parsed("CPUs", source.file("/sys/devices/system/cpu/online"), num_cpus),
         ram_total_bytes=parsed_line("RAM", memory, "MemTotal:", kib_line),
         ram_available_bytes=parsed_line("available RAM", memory, "MemAvailable:", kib_line),
@@ -45,6 +46,15 @@ def _kernel_version(source: Source) -> Evidence:
     """/proc/version, or `uname -a`: in both the release is the third word."""
     file = source.file("/proc/version")
     return source.command(["uname", "-a"]) if file.status is Status.NOT_RECORDED else file
+
+
+def read_wsl(source: Source, version: Evidence) -> Reading[bool]:
+    """Whether the kernel is WSL's, by its version or, where nobody asked for that, by a mention of its name."""
+    output = source.program_output()
+    named = _WSL_KERNEL.search(output.text, 0, 2**20) if version.status is Status.NOT_RECORDED else None
+    if named:
+        return present("WSL", True, output, named[0])
+    return parsed("WSL", version, lambda text: "microsoft" in text.lower())
 
 
 def os_name(text: str) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from rigwise.probes.answers import parsed
 from rigwise.probes.collect_env import collected
 from rigwise.probes.packages import frameworks_of, python_packages
+from rigwise.probes.printed_environment import printed_environment
 from rigwise.probes.torch_transcript import transcript_frameworks
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.reading import Reading
@@ -73,13 +74,17 @@ def _last_line(text: str) -> str:
 
 
 def _described_interpreter(source: Source) -> Reading[Interpreter] | None:
-    """The interpreter as people describe it: what was run first, then reports, then lists of packages."""
+    """The interpreter as people describe it: what was run, then reports, lists of packages and mentions."""
     described: list[tuple[Evidence, Interpreter]] = []
     for key, read in _DESCRIPTIONS:
         answer = source.command([], key=key)
         reading = parsed(key, answer, read)
         if reading.value is not None:
             described.append((answer, reading.value))
+    printed = source.program_output()
+    reading = parsed("program output", printed, printed_environment)
+    if reading.value is not None:
+        described.append((printed, reading.value))
     if not any(one.frameworks or one.packages for _answer, one in described):
         return None
     whole = reduce(_joined, (interpreter for _answer, interpreter in described))

@@ -55,7 +55,11 @@ RULES = _rules(
     ("RmInitAdapter", EventKind.INIT_FAILED, r"RmInitAdapter (?P<fatal>failed)"),
     ("rm_init_adapter", EventKind.INIT_FAILED, r"rm_init_adapter(?:\(\))? (?P<fatal>failed)"),
     (" probed", EventKind.INIT_FAILED, r"NVRM: No NVIDIA (?:graphics adapter|devices?) (?P<fatal>probed)"),
-    ("devices were initialized", EventKind.INIT_FAILED, r"NVRM: None of the NVIDIA devices were (?P<fatal>initialized)"),
+    (
+        "devices were initialized",
+        EventKind.INIT_FAILED,
+        r"NVRM: None of the NVIDIA devices were (?P<fatal>initialized)",
+    ),
     (
         "failed with error -",
         EventKind.INIT_FAILED,
@@ -117,7 +121,11 @@ RULES = _rules(
     ("peermem", EventKind.PEERMEM, r"nvidia[-_]peermem .{0,80}?\bERROR\b"),
     ("nv_peer_mem", EventKind.PEERMEM, r"nv_peer_mem.{0,80}?\bERROR\b"),
     ("controller is down", EventKind.DISK, r"nvme (?P<subject>nvme\d{1,3}): (?P<fatal>controller is down)"),
-    ("timeout,", EventKind.DISK, r"nvme (?P<subject>nvme\d{1,3}): I/O .{1,80}? timeout, (?:(?P<fatal>reset)|(?P<mild>\w))"),
+    (
+        "timeout,",
+        EventKind.DISK,
+        r"nvme (?P<subject>nvme\d{1,3}): I/O .{1,80}? timeout, (?:(?P<fatal>reset)|(?P<mild>\w))",
+    ),
     ("medium error", EventKind.DISK, rf"critical (?P<fatal>medium) error, dev (?P<subject>{_NO_DISK}[\w-]{{2,32}})"),
     (
         "I/O error, dev",

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from rigwise.probes import control_group, df, free, vmstat
+from rigwise.probes import control_group, df, free, htop, vmstat
 from rigwise.probes.answers import parsed, parsed_line
-from rigwise.probes.columns import derived
+from rigwise.probes.columns import derived, first_present
 from rigwise.probes.counter_looks import Looks
 from rigwise.probes.host import KIB, kib_line
 from rigwise.probes.vmstat import SwapRates
@@ -38,7 +38,10 @@ def read_free(source: Source, host: Host) -> Host:
     """The host, its RAM as pasted output of `free` shows it where /proc/meminfo is not at hand."""
     if host.ram_total_bytes.present:
         return host
-    shown = parsed("RAM", source.command(["free"], key="free"), free.memory)
+    shown = first_present(
+        parsed("RAM", source.command(["free"], key="free"), free.memory),
+        parsed("RAM", source.command([], key="htop"), htop.memory),
+    )
     found = {
         "ram_total_bytes": derived(shown, "RAM", lambda memory: memory.ram_total),
         "ram_available_bytes": derived(shown, "available RAM", lambda memory: memory.ram_available),

@@ -30,7 +30,7 @@ COUNTERS = {
 
 
 def parse_link_speeds(text: str) -> tuple[GpuLinks, ...]:
-    r"""The NVLinks of every GPU that `nvidia-smi nvlink -s` lists.
+    r"""The NVLinks of every GPU that `nvidia-smi nvlink -s` lists, but for one after whose name the text was cut.
 
     Raises:
         LookupError: it lists no GPU.
@@ -49,6 +49,8 @@ def parse_link_speeds(text: str) -> tuple[GpuLinks, ...]:
             links.setdefault(gpu, {})[int(told[1])] = Link(number=int(told[1]), gb_per_second=speed)
     if not names:
         raise LookupError("no GPU")
+    if GPU_LINE.match(text.rstrip().rsplit("\n", 1)[-1]):
+        del names[next(reversed(names))]
     return tuple(GpuLinks(gpu=gpu, name=names[gpu], links=tuple(links.get(gpu, {}).values())) for gpu in sorted(names))
 
 

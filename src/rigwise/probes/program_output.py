@@ -1,15 +1,25 @@
 """Error texts in what programs printed and in the kernel log, recognised by knowledge/signatures."""
 
-from rigwise.knowledge.signatures import Recognised, Signature, signatures
+import re
+
+from rigwise.knowledge.signatures import Recognised, Signature, signatures, words_of
 from rigwise.probes.allocation_failures import allocation_failures, shows_work
 from rigwise.probes.answers import parsed
 from rigwise.probes.quoting import quoted
+from rigwise.probes.unbroken import unbroken
 from rigwise.records.evidence import Quote, Status
 from rigwise.records.reading import Reading
 from rigwise.records.software import Interpreter
 from rigwise.records.told import AllocationFailure, Told
 from rigwise.sources.source import Source
 
+_TOO_OLD = re.compile(r"driver\s+on\s+your\s+system\s+is\s+too\s+old\s+\(found\s+version\s+(\d{4,6})\)")
+_NAMED_DRIVER = re.compile(
+    r"\b(?:nvidia|cuda)\b[^\n]{0,40}?\bdriver(?:[ _]version)?[ `*:=(\uff1a]{1,6}(\d{3}\.\d{2,3}(?:\.\d{2})?)\b",
+    re.IGNORECASE,
+)
+NAMED_WITHIN = 2**20
+"""Characters from the beginning of a report in which the driver is looked for; a long log names none."""
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 """Quotation marks and spaces that web pages and word processors put in place of plain ones."""
 
@@ -17,7 +27,8 @@ _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 def read_program_output(source: Source) -> Reading[str]:
     """What programs printed. It is quoted line by line, so the reading itself quotes only its length."""
     evidence = source.program_output()
-    return parsed("program output", evidence, lambda _text: evidence.text, f"{len(evidence.text.splitlines())} lines")
+    num_lines = f"{len(evidence.text.splitlines())} lines"
+    return parsed("program output", evidence, lambda _text: unbroken(evidence.text), num_lines)
 
 
 def read_allocation_failures(output: Reading[str]) -> Reading[tuple[AllocationFailure, ...]]:
@@ -32,6 +43,24 @@ def read_allocation_failures(output: Reading[str]) -> Reading[tuple[AllocationFa
     if not found and not shows_work(output.value):
         return Reading(name, None, Status.NOT_RECORDED, output.quote)
     return Reading(name, found, output.status, found[0].quote if found else output.quote)
+
+
+def read_refused_cuda(output: Reading[str]) -> Reading[tuple[int, int]]:
+    """The highest CUDA of the driver, where a program printed that this is too old."""
+    name, found = "CUDA version of the driver", _TOO_OLD.search(output.value_or(""))
+    if found is None:
+        return Reading(name, None, Status.NOT_RECORDED, output.quote)
+    quote = Quote(output.quote.source, quoted(output.value_or(""), found.start(), found.end()))
+    return Reading(name, (int(found[1]) // 1000, int(found[1]) % 1000 // 10), Status.OK, quote)
+
+
+def read_named_driver(output: Reading[str]) -> Reading[str]:
+    """The driver's version, where a line names it as NVIDIA's."""
+    name, found = "driver version", _NAMED_DRIVER.search(output.value_or(""), 0, NAMED_WITHIN)
+    if found is None:
+        return Reading(name, None, Status.NOT_RECORDED, output.quote)
+    quote = Quote(output.quote.source, quoted(output.value_or(""), found.start(), found.end()))
+    return Reading(name, found[1], Status.OK, quote)
 
 
 def read_told(output: Reading[str], kernel_log: Reading[tuple[str, ...]]) -> tuple[Told, ...]:
@@ -51,11 +80,9 @@ def read_told_by_frameworks(interpreter: Reading[Interpreter]) -> tuple[Told, ..
 
 def _told(where: str, origin: str, text: str) -> list[Told]:
     plain = text.translate(_STRAIGHT)
-    found = [
-        (place.start, signature, place)
-        for signature in signatures()
-        if signature.where == where and (place := signature.search(plain))
-    ]
+    words = words_of(plain)
+    possible = [signature for signature in signatures() if signature.where == where and signature.may_be_in(words)]
+    found = [(place.start, signature, place) for signature in possible if (place := signature.search(plain))]
     found.sort(key=lambda each: each[0])
     return [
         _one(signature, Quote(origin, quoted(text, place.start, place.end)), place)
@@ -71,5 +98,6 @@ def _one(signature: Signature, quote: Quote, place: Recognised) -> Told:
         meaning=signature.means(place.values),
         action=signature.action,
         next_steps=signature.next_steps,
+        mends=signature.mends,
         where=signature.where,
     )

@@ -23,7 +23,9 @@ from rigwise.probes.processes import name_processes
 from rigwise.probes.profile_table import read_profile
 from rigwise.probes.program_output import (
     read_allocation_failures,
+    read_named_driver,
     read_program_output,
+    read_refused_cuda,
     read_told,
     read_told_by_frameworks,
 )
@@ -61,6 +63,7 @@ def read_rig(source: Source, *, python: str | None = None, deep: bool = False, d
         smi = None if _answers_nvml(asked) else read_smi(asked)
         driver = _from_nvml(asked) if smi is None else _from_smi(asked, smi)
         kernel_log, output = read_kernel_log(asked), read_program_output(asked)
+        driver = _with_what_is_named(driver, output)
         return Rig(
             **driver._asdict(),
             kernel_driver_version=read_kernel_driver_version(asked),
@@ -113,6 +116,15 @@ def _from_smi(source: Source, smi: SmiAnswers) -> DriverAnswers:
         driver_version=smi.driver_version(),
         cuda_driver_version=smi.cuda_driver_version(),
     )
+
+
+def _with_what_is_named(driver: DriverAnswers, output: Reading[str]) -> DriverAnswers:
+    """The driver's versions as somebody wrote them down, where it was not asked itself."""
+    if driver.cuda_driver_version.status is Status.NOT_RECORDED:
+        driver = driver._replace(cuda_driver_version=read_refused_cuda(output))
+    if driver.driver_version.status is Status.NOT_RECORDED:
+        driver = driver._replace(driver_version=read_named_driver(output))
+    return driver
 
 
 class AskedSource:

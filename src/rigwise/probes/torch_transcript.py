@@ -40,8 +40,10 @@ _LABELLED: tuple[tuple[str, re.Pattern[str]], ...] = (
 _CODE = re.compile(
     r"^\s*(?:>>>|\.\.\.|In \[\d+\]:|import |from \w+ import|print\(|python\S* -c|py -c)|\bpython\S* -c\b"
 )
+_BARE_CUDA = re.compile(r"^\s*(?:>>>|In \[\d+\]:)\s*torch\.version\.cuda\s*$")
 _CONDITION = re.compile(r"\bif\b|\bassert\b|\bwhile\b")
 _INCOMPATIBLE = re.compile(r"with CUDA capability sm_(\d{2,3}) is not compatible")
+_FOUND = re.compile(r"which is of (?:cuda capability|compute capability \(CC\))\s+(\d{1,2})\.(\d)\b")
 _SUPPORTED = re.compile(r"supports CUDA capabilities((?:\s+(?:sm|compute)_\d+[af]?,?){1,40})")
 _ERROR = re.compile(
     r"CUDA initialization: [^\n]{0,400}|RuntimeError: [^\n]{0,400}|AssertionError: Torch not[^\n]{0,100}"
@@ -55,8 +57,8 @@ MOST_PENDING = 24
 """Questions of one script that wait for their answers."""
 
 
-def transcript_frameworks(text: str) -> tuple[Framework, ...]:
-    r"""What each framework answered, as far as it was asked.
+def transcript_frameworks(text: str, *, labelled: bool = True) -> tuple[Framework, ...]:
+    r"""What each framework answered, as far as it was asked; `labelled` also reads lines that name what they tell.
 
     >>> (torch,) = transcript_frameworks(">>> import torch\n>>> torch.__version__\n'2.5.1+cpu'\n"
     ...     ">>> torch.cuda.is_available()\nFalse")
@@ -66,23 +68,27 @@ def transcript_frameworks(text: str) -> tuple[Framework, ...]:
     '12.8'
     """
     text = text[:MOST_CHARACTERS]
-    told = dict(reversed([*_answers(text)]))
+    told = dict(reversed([*_answers(text, labelled=labelled)]))
     found = (_torch(text, told), _tensorflow(told), _jax(told))
     return tuple(framework for framework in found if framework is not None)
 
 
-def _answers(text: str) -> Iterator[tuple[str, str]]:
-    """Each answer with what was asked, in the order of the text."""
+def _answers(text: str, *, labelled: bool) -> Iterator[tuple[str, str]]:
+    """Each answer with what was asked, in the order of the text. A prompt says nothing where a value is None."""
     pending: list[str] = []
+    at_prompt = False
     for line in (line[:1000] for line in text.splitlines()):
         if _CODE.search(line):
+            if pending == ["torch cuda"] and at_prompt:
+                yield "torch cuda", "None"
+            at_prompt = _BARE_CUDA.search(line) is not None
             pending = [*pending, *_asked(line)][-MOST_PENDING:] if line.lstrip().startswith("print(") else _asked(line)
             continue
         position = 0
         while pending and (found := _ANSWERS[pending[0]].search(line, position)):
             yield pending.pop(0), found[1]
             position = found.end()
-        if position == 0:
+        if position == 0 and labelled:
             yield from ((field, found[1]) for field, label in _LABELLED if (found := label.search(line)))
 
 
@@ -126,6 +132,7 @@ def incompatibility(text: str) -> dict[str, Any]:
     """
     known: dict[str, Any] = {}
     devices = {capability_of(digits) for digits in _INCOMPATIBLE.findall(text)}
+    devices |= {(int(major), int(minor)) for major, minor in _FOUND.findall(text)}
     if devices:
         known["device_capabilities"] = tuple(sorted(devices))
     supported = _SUPPORTED.search(text)

@@ -3,6 +3,9 @@
 import msgspec
 
 from rigwise.records.reading import Reading, not_asked
+from rigwise.speech import say
+
+UNKNOWN_VERSION = "?"
 
 
 class Framework(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +32,11 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     nccl: str = ""
     asked_for_cuda: bool = False
     """Whether a person asked it for CUDA, so that a CPU is not what they want."""
+
+    @property
+    def release(self) -> str:
+        """Its version, to be named in a sentence."""
+        return say("of unknown version") if self.version == UNKNOWN_VERSION else self.version
 
 
 class Package(msgspec.Struct, frozen=True, array_like=True):

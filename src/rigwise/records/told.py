@@ -18,6 +18,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """What the text means here, its numbers used."""
     action: str
     next_steps: tuple[str, ...] = ()
+    mends: str = ""
+    """What, installed afresh in the right build, mends it: `torch`, `jax`, `tensorflow`, ""."""
     target: str = ""
     """The GPU it names, or ""."""
     where: str = "program"

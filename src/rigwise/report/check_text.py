@@ -25,8 +25,11 @@ MAX_QUOTED_LINES = 4
 """Lines shown of one piece of evidence; a server lists hundreds of PCI devices."""
 
 
-def check_text(report: CheckReport, rig_line: str, show_all: bool = False) -> RenderableType:
-    """The whole report in the order it is needed; `show_all` lists every finding with all of its evidence."""
+def check_text(report: CheckReport, rig_line: str, measured: str = "", *, show_all: bool = False) -> RenderableType:
+    """The whole report in the order it is needed.
+
+    `measured` is what a deep check measured, in one line; `show_all` lists every finding with all of its evidence.
+    """
     arranged = arrange(report)
     body = labelled_lines()
     for position, cause in enumerate(arranged.causes):
@@ -35,7 +38,8 @@ def check_text(report: CheckReport, rig_line: str, show_all: bool = False) -> Re
         _add_each(body, arranged)
     else:
         _add_unknown(body, [finding for finding in arranged.unknown if not _not_applicable(finding)])
-    parts: list[RenderableType] = [verdict(report.decision), indented(rig_line, style="dim"), Text()]
+    about = [indented(line, style="dim") for line in (rig_line, measured) if line]
+    parts: list[RenderableType] = [verdict(report.decision), *about, Text()]
     if body.row_count:
         parts += [body, Text()]
     return Group(*parts, indented(_counts(arranged), style="dim"), Text(), *last_line(report.decision))

@@ -14,6 +14,8 @@ _ESCAPE = re.compile(
     """,
     re.VERBOSE,
 )
+_UNPRINTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]|\^\[\[")
+"""Of these one stands in every escape sequence; most texts have none."""
 _QUOTATION = re.compile(r"^(?:> )*+(?:>{1,2}(?!>) ?)?", re.MULTILINE)
 _BOLD = re.compile(r"^\*\*(?=[^*\n]{20})([^*\n]++)\*\*[ \t]*$", re.MULTILINE)
 """A whole line in bold, as people mark what matters in a log."""
@@ -41,10 +43,10 @@ def cleaned(text: str) -> str:
     >>> cleaned("> \x1b[4mGPU0\x1b[0m\r\n> X &lt;unknown&gt;\r\n")
     'GPU0\nX <unknown>\n'
     """
-    text = _NEW_LINE.sub("\n", text)
-    text = _ESCAPE.sub("", text).replace("\xa0", " ")
-    text = _without_markup(text)
-    text = _QUOTATION.sub("", text)
+    text = _NEW_LINE.sub("\n", text) if "\r" in text else text
+    text = _ESCAPE.sub("", text) if _UNPRINTED.search(text) else text
+    text = _without_markup(text.replace("\xa0", " "))
+    text = _QUOTATION.sub("", text) if text.startswith(">") or "\n>" in text else text
     text = _BOLD.sub(r"\1", text) if "**" in text else text
     text = _SPREAD_XID.sub(r"NVRM: Xid (PCI:\1:\2:\3): ", text) if "Xid" in text else text
     text = _COLLECTED_AT.sub("", text)

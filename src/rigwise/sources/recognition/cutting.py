@@ -63,6 +63,8 @@ def _below_its_command(text: str, section: Section, start: int) -> tuple[Cut, in
         kind, own = section.told.kind, section.told.below_command.match(text, start, section.end)
         shown = re.search(kind.with_command, section.command) if kind.with_command else None
         key, end, command = kind.key, own.end() if own else start, shown[0] if shown else ""
+        if kind.hinted and end == start and text[start : section.end].strip():
+            return None  # something else stands first, such as a warning: the command stays with it
     else:
         key, end, command = section.path, section.end, ""
     content = "\n".join(filter(None, (command, text[start:end].rstrip())))

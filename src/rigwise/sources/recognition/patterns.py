@@ -1,7 +1,7 @@
 """The patterns of every kind of evidence, ready to be searched for in a whole text.
 
-One search over all kinds finds where the next one starts; it must be fast, for it looks at every line. So it is one flat
-alternation without groups, each branch beginning with a character or a set: the regular expression engine skips a
+One search over all kinds finds where the next one starts; it must be fast, for it looks at every line. So it is one
+flat alternation without groups, each branch beginning with a character or a set: the regular expression engine skips a
 branch whose first character does not fit without entering it. Which kind it was is asked again at the place found.
 """
 
