@@ -15,7 +15,7 @@ from rigwise.knowledge.advice import mending_command
 from rigwise.knowledge.check_catalogue import CheckRow, check_catalogue
 from rigwise.probes.rig import read_rig
 from rigwise.records.evidence import Quote, Status
-from rigwise.records.finding import RIG, CheckReport, Finding, Problem, Verdict
+from rigwise.records.finding import RIG, CheckReport, Finding, Problem, Severity, Verdict
 from rigwise.records.gpu import Gpu
 from rigwise.records.reading import AbsentReading, Reading, watch_readings
 from rigwise.records.rig import Rig
@@ -47,7 +47,8 @@ def _of_check(check: str, row: CheckRow, rig: Rig) -> list[Finding]:
     """The findings of one check; an error text that tells of its fault is a problem, or more evidence for one.
 
     A line of the kernel log overrules no module: it may have seen that the line belongs to the past. What a program
-    failed of is as serious as the fault can be, however mild the module found its sign; not so a text that it judged.
+    failed of is as serious as the fault can be, however mild the module found its sign, unless it noted that very
+    text as harmless.
     """
     found = [
         finding for target, examine in _examinations(check, rig) for finding in _findings(check, row, target, examine)
@@ -62,7 +63,8 @@ def _of_check(check: str, row: CheckRow, rig: Rig) -> list[Finding]:
     shown = {quote.text for quote in problems[0].evidence}
     quotes = tuple(one.quote for one in told if one.quote.text not in shown)
     evidence = tuple(dict.fromkeys((*problems[0].evidence, *quotes)))
-    printed = [row.severity for one in told if one.where == "program" and one.quote.text not in shown]
+    judged = shown if problems[0].severity is Severity.NOTE else set()
+    printed = [row.severity for one in told if one.where == "program" and one.quote.text not in judged]
     gravest = max((problems[0].severity, *printed), key=SEVERITIES.index)
     first = msgspec.structs.replace(problems[0], evidence=evidence, severity=gravest)
     return [first, *problems[1:]]

@@ -120,7 +120,9 @@ def test_a_code_is_known_however_it_is_written(written: str, subjects: list[str]
     assert [one.subject for one in explain(written).explanations] == subjects
 
 
-@pytest.mark.parametrize("written", ["CUDA error 700", "cuda 700", "CUDA error: 700", "rc=700", "cudaErrorIllegalAddress"])
+@pytest.mark.parametrize(
+    "written", ["CUDA error 700", "cuda 700", "CUDA error: 700", "rc=700", "cudaErrorIllegalAddress"]
+)
 def test_a_cuda_error_is_known_however_it_is_written(written: str) -> None:
     assert "cudaErrorIllegalAddress" in explain(written).explanations[0].subject
 

@@ -76,7 +76,9 @@ def test_the_words_of_a_text_allow_its_row(row: Signature, text: str) -> None:
 
 
 def test_the_words_of_a_long_log_are_few_and_rule_out_nearly_every_row() -> None:
-    words = words_of("".join(f"12:00:{number % 60} step {number} of 99999, loss 0.{number}\n" for number in range(20_000)))
+    words = words_of(
+        "".join(f"12:00:{number % 60} step {number} of 99999, loss 0.{number}\n" for number in range(20_000))
+    )
     assert len(words) < 1000
     assert sum(row.may_be_in(words) for row in ROWS) < 10
 

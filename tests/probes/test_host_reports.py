@@ -17,6 +17,7 @@ from rigwise.probes import (
     ethtool,
     fio,
     free,
+    ibstat,
     iostat,
     ip_link,
     lsblk,
@@ -227,8 +228,16 @@ def test_each_group_of_the_tree_may_have_a_limit() -> None:
 PARSERS: list[Callable[[str], Any]] = [
     *(mpstat.window, mpstat.since_boot, mpstat.count_cpus, top.window, top.load, top.processes, vmstat.window),
     *(vmstat.swap_rates, iostat.disks, iostat.window, pidstat.processes, free.memory, df.file_systems, df.mounts),
-    *(fio.disk_speed, ip_link.interfaces, ip_link.counted, ethtool.links, ethtool.statistics, tcp.from_snmp),
-    *(tcp.from_nstat, tcp.from_netstat, tcp.estimated, tcp.receive_queues, proc_stat.window, proc_stat.since_boot),
+    *(fio.disk_speed, ip_link.interfaces, ip_link.counted, ethtool.links, ethtool.statistics, ibstat.ports),
+    *(
+        tcp.from_snmp,
+        tcp.from_nstat,
+        tcp.from_netstat,
+        tcp.estimated,
+        tcp.receive_queues,
+        proc_stat.window,
+        proc_stat.since_boot,
+    ),
     *(diskstats.disks, lsblk.disks, counter_looks.halves, cpu_lists.cpu_numbers, control_group.quota),
     *(control_group.throttled, control_group.byte_limit),
 ]

@@ -125,6 +125,7 @@ def test_lines_broken_inside_words_are_whole_again() -> None:
         "2026-11-30 12:00:{n:02} INFO trainer.py:88 step {n:02} loss 0.1234 lr 1.0e-4 grad norm 0.52 tokens 16384",
         "{n:02} | 0.1234 | 1.0e-4 | 0.52 | 16384 | a table whose rows are all of the very same length, end",
         "=" * 100,
+        "{n:x}a 3f786850e387550fdab836ed7e6dc881de23001b 89e6c98d92887913cadf06b2adb97f26cde4849b some/file/name",
     ],
 )
 def test_a_log_whose_lines_are_equally_long_stays_as_it_is(line: str) -> None:
@@ -138,7 +139,9 @@ def test_joining_lines_loses_nothing_but_line_ends(text: str) -> None:
 
 
 def test_the_program_whose_pytorch_it_was_is_known_by_what_stands_around() -> None:
-    told_by = "CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 8.00 GiB total capacity; 7.00 GiB already allocated)"
+    told_by = (
+        "CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 8.00 GiB total capacity; 7.00 GiB already allocated)"
+    )
     for name, around in {"SGLang": "sglang/srt/model.py", "vLLM": "vllm/worker.py", "PyTorch": "train.py"}.items():
         (failure,) = allocation_failures(f'  File "{around}", line 1\n{told_by}\n', "log")
         assert failure.program == name

@@ -407,3 +407,15 @@ def test_no_input_takes_long(text: str) -> None:
     before_seconds = time.process_time()
     recognise(text)
     assert time.process_time() - before_seconds < 5
+
+
+def test_the_markup_around_a_log_goes_and_the_summary_inside_it_stays() -> None:
+    """nvidia-smi calls the health of the fabric `summary`, as web pages call a heading."""
+    log = "<nvidia_smi_log><fabric><health><summary>Unhealthy</summary></health></fabric></nvidia_smi_log>"
+    assert cleaned(f"<details><pre>\n{log}\n</pre></details>") == f"\n{log}\n"
+
+
+@pytest.mark.parametrize("stamp", ["", "[131453.740743] ", "[111111111.111] "])
+def test_a_line_of_an_nvswitch_is_told_whatever_its_stamp(stamp: str) -> None:
+    line = f"{stamp}nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error"
+    assert told(line) == {KERNEL_LOG: line}

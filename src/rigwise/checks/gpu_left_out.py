@@ -23,7 +23,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     listed = rig.num_gpus.need()
     if len(on_bus) <= listed:
         return
-    known = {(gpu.pci_bus_id.value or "").partition(":")[2] for gpu in rig.gpus}
+    known = {(gpu.pci_bus_id.value or "").removeprefix("0000:") for gpu in rig.gpus}
     missing = [device.address for device in on_bus if device.address not in known]
     because = say("On the PCI bus but not listed by the driver: {addresses}.", addresses=", ".join(missing))
     meant = rig.host.container.value_or("none") != "none"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from rigwise.records.evidence import Quote
-from rigwise.records.finding import Problem
+from rigwise.records.finding import Problem, Severity
 from rigwise.records.reading import Reading
 from rigwise.records.rig import Rig
 from rigwise.records.software import Framework
@@ -37,7 +37,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
                 version=framework.release,
                 cuda=framework.cuda_build,
             )
-            yield Problem(because, (Reading(VARIABLE, path, rig.interpreter.status, quote),))
+            yield Problem(because, (Reading(VARIABLE, path, rig.interpreter.status, quote),), severity=Severity.WARNING)
             return
 
 

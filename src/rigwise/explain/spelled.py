@@ -7,14 +7,14 @@ from typing import NamedTuple
 MAX_LENGTH = 120
 """Characters; what is longer is a text."""
 _AROUND = re.compile(r"^(?:what (?:is|does|means?) |nvidia |nvrm: |kernel: |gpu |error: |got (?:an? )?)+|[ ?.!]+$")
-_JOINED = r"(?: ?(?:,|;|/|&|\+|and|then|->| ) ?)+"
+_JOINED = r"(?:[ ,;/&+]|and|then|->)+"
 _XIDS = re.compile(
     r"(?P<kind>s?xid)s?(?: \([^()]{1,40}\))?[ :#=_-]*(?:(?:error|code|number|event|is)s?[ :#=]*)*"
     rf"(?P<numbers>\d{{1,5}}(?:{_JOINED}\d{{1,5}})*)(?: (?:error|event)s?)?(?:, (?:pid|name|non-fatal|fatal)\b.*)?"
 )
 _NUMBERED = re.compile(
-    r"(?P<library>[a-z]+(?: (?:runtime|driver))?)?[ _:]*(?:(?:error|failure|status|return|exit|code|rc|ret|result|err|is)"
-    r"s?[ _:=#()]*)*(?P<number>-?\d{1,10})\)?"
+    r"(?P<library>[a-z]+(?: (?:runtime|driver))?)?[ _:]*"
+    r"(?:(?:error|failure|status|return|exit|code|rc|ret|result|err|is)s?[ _:=#()]*)*(?P<number>-?\d{1,10})\)?"
 )
 _LIBRARIES = {
     "nvml": ("NVML",),
@@ -28,10 +28,14 @@ _LIBRARIES = {
     "cublas": ("cuBLAS",),
     "nccl": ("NCCL",),
 }
-_EXIT = re.compile(r"(?:(?:exit|return)(?:ed)? ?(?:with )?(?:code|status|value)?|exitcode|returncode)[ :=(]*(-?\d{1,10})\)?")
+_EXIT = re.compile(
+    r"(?:(?:exit|return)(?:ed)? ?(?:with )?(?:code|status|value)?|exitcode|returncode)[ :=(]*(-?\d{1,10})\)?"
+)
 _SIGNAL = re.compile(r"(?:killed by |terminated by )?sig(?:nal)?[ :#=]*(\d{1,2})(?: \(\w+\))?")
 _STATUS = re.compile(r"0x(c[0-9a-f]{7})")
-_REASON = re.compile(r"(?:clocks?_(?:throttle|event)_reasons?[._]|clocks? (?:throttle|event) reasons?[ .:]+)?(?P<rest>.+)")
+_REASON = re.compile(
+    r"(?:clocks?_(?:throttle|event)_reasons?[._]|clocks? (?:throttle|event) reasons?[ .:]+)?(?P<rest>.+)"
+)
 _MASK = re.compile(r"(?:active|supported)?[ :=]*(0x[0-9a-f]{1,16})(?: ?(?:\(.*\)|active))?")
 _SIGNAL_BASE = 128
 """A shell's exit status of a process that a signal ended, less the signal."""
@@ -108,8 +112,8 @@ def names_written(words: str) -> Iterator[str]:
 def mask_written(words: str) -> int | None:
     """A mask of clock event reasons, as nvidia-smi writes it; None for anything else.
 
-    >>> mask_written("clocks_throttle_reasons.active 0x4"), mask_written("active: 0x0000000000000004"), mask_written("x")
-    (4, 4, None)
+    >>> mask_written("clocks_throttle_reasons.active 0x4"), mask_written("active: 0x0000000000000004")
+    (4, 4)
     """
     for name in names_written(words):
         if found := _MASK.fullmatch(name):

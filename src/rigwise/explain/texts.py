@@ -27,6 +27,8 @@ SHORTEST_PHRASE = 8
 FEWEST_SHARED_RATIO = 0.5
 """Our choice: half of a known text's words, before it is named as similar."""
 MOST_SIMILAR = 3
+LONGEST_COMPARED = 20_000
+"""Our choice: characters; a long log has words of everything."""
 
 
 def explain_text(source: Source) -> tuple[Explanation, ...]:
@@ -66,7 +68,7 @@ def _letters(text: str) -> str:
 
 def similar_texts(text: str) -> tuple[str, ...]:
     """Known error texts that share most of their words with this one, the most similar first."""
-    words = set(_WORD.findall(text.casefold()))
+    words = set(_WORD.findall(text[:LONGEST_COMPARED].casefold()))
     scored = sorted(((_shared(row, words), row) for row in signatures()), key=lambda each: each[0], reverse=True)
     return tuple(_first_line(row.sample) for score, row in scored[:MOST_SIMILAR] if score >= FEWEST_SHARED_RATIO)
 

@@ -33,9 +33,9 @@ _SOURCE = re.compile(
 """A line of a program: a lone string, or a statement with one."""
 _NOT_LITERAL = re.compile(r"\\.|\[[^\]]*\][*+?]?|\{[^}]*\}|[^()][?*]|\([^()]*\)[*?]?")
 _LITERAL = re.compile(r"\w{3,}")
-_ALIKE = str.maketrans("123456789", "000000000")
-FEW_LINES = 10_000
-"""Of more different lines than that, only the different words are kept."""
+_NO_DIGITS = str.maketrans("0123456789", " " * 10)
+FEW_CHARACTERS = 2**20
+"""Of longer different lines than that, only the different words are kept."""
 
 
 class Recognised(msgspec.Struct, frozen=True):
@@ -109,19 +109,19 @@ def signatures() -> tuple[Signature, ...]:
 
 
 def words_of(text: str) -> str:
-    """Every word of a text, its digits made alike: of a log of millions of similar lines, a short text.
+    r"""Every word of a text, without its digits: of a log of millions of similar lines, a short text.
 
-    >>> words_of("step 1 of 20\\nstep 2 of 20\\nstep 3 of 20")
-    'step 0 of 00'
+    >>> words_of("step 1 of 20\nstep 2 of 20\nstep 3 of 20").split()
+    ['step', 'of']
     """
-    lines = dict.fromkeys(text.translate(_ALIKE).split("\n"))
-    return "\n".join(lines) if len(lines) < FEW_LINES else " ".join(dict.fromkeys(" ".join(lines).split()))
+    lines = "\n".join(dict.fromkeys(text.translate(_NO_DIGITS).split("\n")))
+    return lines if len(lines) < FEW_CHARACTERS else " ".join(dict.fromkeys(lines.split()))
 
 
 @cache
 def _needed(pattern: str) -> tuple[str, ...]:
     """The words that every text recognised by a pattern holds, as `words_of` writes them."""
-    return tuple(word.translate(_ALIKE) for word in _LITERAL.findall(_without_choices(pattern)))
+    return tuple(_LITERAL.findall(_without_choices(pattern).translate(_NO_DIGITS)))
 
 
 def _without_choices(pattern: str) -> str:

@@ -54,9 +54,10 @@ def driver_version(rig: Rig) -> str:
 
 
 def _is_reported_here(burst: Burst, gpu: Gpu | None) -> bool:
-    """Nothing benign; and a GPU that is still off the bus is the business of the check gpu_lost."""
+    """Nothing benign, no request taken back; and a GPU still off the bus is the business of the check gpu_lost."""
     off_the_bus = burst.root.code == OFF_THE_BUS and not burst.past and gpu is None
-    return burst.severity is not XidSeverity.BENIGN and not off_the_bus
+    taken_back = burst.root.code == RECOVERY and burst.recovery == 0
+    return burst.severity is not XidSeverity.BENIGN and not off_the_bus and not taken_back
 
 
 def _problem(found: Sequence[Burst], rig: Rig, gpu: Gpu | None) -> Problem:

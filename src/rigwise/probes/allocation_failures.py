@@ -22,6 +22,8 @@ _PROGRESS = re.compile(
 _RECOVERED = re.compile(
     r"not a failure|[Rr]etry|[Ss]kipping (?:this )?batch|[Tt]rying batch size|retrying without pipeline parallelism"
 )
+WORK_WITHIN = 2**20
+"""Characters from the end of a text in which a program that gets on with its work shows it."""
 _AT_WORK = re.compile(
     r"\d(?:it|s)/(?:s|it)\b|\btok(?:en)?s?/s(?:ec)?\b|\bloss'?\s{0,3}[:=]?\s{0,3}\d"
     r"|offloaded [1-9]\d*/\d+ layers to GPU|Init COMPLETE|Created device [^\n]{0,80}device:GPU:\d"
@@ -32,6 +34,7 @@ _BROKE_OFF = re.compile(
     r"\n\w*(?:Error|Exception)\b|Traceback \(most recent call last\)|Segmentation fault|core dumped|terminate called"
 )
 """Each branch begins with a character of its own, so that few places are tried."""
+
 
 class Form(NamedTuple):
     """One program's way of saying it: how the text starts, and where in it each number stands."""
@@ -121,7 +124,8 @@ def shows_work(text: str) -> bool:
     >>> shows_work("Epoch 1/3: 100%|###| 500/500 [01:12<00:00,  6.94it/s, loss=0.412]"), shows_work("It does not work.")
     (True, False)
     """
-    at_work = _AT_WORK.search(text) or _PROGRESS.search(text)
+    end = text[-WORK_WITHIN:]
+    at_work = _AT_WORK.search(end) or _PROGRESS.search(end)
     return at_work is not None and _BROKE_OFF.search(f"\n{text}") is None
 
 

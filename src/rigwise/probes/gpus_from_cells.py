@@ -109,6 +109,7 @@ def _identity(read: CellReader) -> dict[str, Reading[Any]]:
         "virtualization_mode": read.value("virtualization mode", str, "gpu_virtualization_mode/virtualization_mode"),
         "addressing_mode": read.value("addressing mode", str, "addressing_mode"),
         "fabric_state": read.value("fabric state", str, "fabric/state"),
+        "fabric_health": read.value("fabric health", str, "fabric/health/summary", "fabric/health/bandwidth"),
         "gsp_firmware": read.value("GSP firmware", str, "gsp_firmware_version"),
         "vbios": read.value("VBIOS version", str, "vbios_version"),
     }

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from rigwise.probes import ethtool, ip_link, tcp
+from rigwise.probes import ethtool, ibstat, ip_link, tcp
 from rigwise.probes.answers import parsed
 from rigwise.probes.columns import derived, first_present
 from rigwise.probes.counter_looks import Looks
-from rigwise.records.host import Interface, Network, TcpCounters
+from rigwise.records.host import Interface, Network, RdmaPort, TcpCounters
 from rigwise.records.reading import Reading
 from rigwise.sources.source import Source
 
@@ -22,7 +22,14 @@ def read_network(source: Source, looks: Looks) -> Network:
         interfaces=_from_machine(source) if looks.answered else _from_reports(source),
         tcp=_segments(source, looks),
         receive_queues=parsed("receive queues", source.file("/proc/net/softnet_stat"), tcp.receive_queues),
+        rdma_ports=_rdma_ports(source),
     )
+
+
+def _rdma_ports(source: Source) -> Reading[tuple[RdmaPort, ...]]:
+    """Told only by a pasted ibstat; it names adapters by numbers that a recording would have to mask."""
+    evidence = source.command([], key="ibstat")
+    return parsed("RDMA ports", evidence, lambda _quoted: ibstat.ports(evidence.text), ibstat.excerpt(evidence.text))
 
 
 def _from_machine(source: Source) -> Reading[tuple[Interface, ...]]:

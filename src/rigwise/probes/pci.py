@@ -57,7 +57,7 @@ def listed_gpus(text: str) -> tuple[PciDevice, ...]:
 def _listed(device: Device) -> PciDevice:
     told = any(line.startswith(("Kernel driver in use", "Kernel modules", "Subsystem")) for line in device.lines)
     return PciDevice(
-        address=device.address.partition(":")[2],
+        address=device.address.removeprefix("0000:"),
         device_id=device.device_id,
         driver=device.driver,
         driver_told=told,

@@ -30,7 +30,7 @@ _ECHOED = re.compile(
     r"\becho \"?\$\{?(CUDA_VISIBLE_DEVICES|LD_LIBRARY_PATH)\}?\"?[ \t]*\n[ \t]*([^\s$#>]{1,2000})[ \t]*$", re.M
 )
 _WINDOWS = re.compile(
-    r"\b[A-Z]:\\[^\n]{0,200}?(?:python|site-packages|torch)|\bWindows (?:1[01]|Server)\b", re.IGNORECASE
+    r"\b[A-Z]:\\[^\n:]{0,200}?(?:python|site-packages|torch)|\bWindows (?:1[01]|Server)\b", re.IGNORECASE
 )
 _OF_ERROR_TEXTS = re.compile(r"^[^\n]*(?:Driver Version|Torch not compiled with CUDA enabled)[^\n]*$", re.MULTILINE)
 """Lines about the driver's CUDA, and one that signatures read, for manuals quote it too."""

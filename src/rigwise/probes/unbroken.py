@@ -10,6 +10,8 @@ MOST_OF_THEM = 0.8
 """Our choice: in a table or a log nearly no line of that length goes on in the next."""
 SAME_BEGINNING = 2
 """Characters; two lines that begin alike are two lines of a log, not one that was broken."""
+MOST_FULL = 0.75
+"""Our choice: where nearly every line has that length, the program chose it, not the terminal."""
 _MAY_END = frozenset("_.,:;()'\"/[]")
 
 
@@ -27,7 +29,7 @@ def unbroken(text: str) -> str:
     full = [place for place, line in enumerate(lines[:-1]) if len(line) == width]
     broken = [place for place in full if _goes_on(lines[place], lines[place + 1])]
     inside_words = [place for place in broken if lines[place][-1].isalpha() and lines[place + 1][0].islower()]
-    if len(inside_words) < FEWEST_BREAKS or len(broken) < MOST_OF_THEM * len(full):
+    if len(inside_words) < FEWEST_BREAKS or not MOST_OF_THEM * len(full) <= len(broken) <= MOST_FULL * len(lines):
         return text
     return "".join(_joined(lines, frozenset(broken)))
 

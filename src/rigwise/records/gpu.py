@@ -125,6 +125,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     nvlinks: Reading[tuple[NvLink, ...]] = not_asked("NVLinks")
     fabric_state: Reading[str] = not_asked("fabric state")
     """`Completed`, `In Progress`, `Not Started`, `Not Supported`: whether NVSwitch machines may use CUDA."""
+    fabric_health: Reading[str] = not_asked("fabric health")
+    """`Healthy`, `Unhealthy` or `Limited Capacity`; of older drivers the bandwidth only: `Full` or `Degraded`."""
     numa_node: Reading[int] = not_asked("NUMA node")
     cpu_affinity: Reading[str] = not_asked("CPU affinity")
     """CPUs next to this GPU, as ranges: `0-15,32-47`."""

@@ -163,6 +163,22 @@ class Interface(msgspec.Struct, frozen=True, kw_only=True):
     lost_carriers: int | None = None
 
 
+class RdmaPort(msgspec.Struct, frozen=True, kw_only=True):
+    """One port of an InfiniBand or RoCE adapter; its words in lower case."""
+
+    adapter: str
+    """`mlx5_0`"""
+    port: int
+    model: str
+    """`MT4129`; "" where the evidence does not say."""
+    state: str
+    """`active`, `down`, `initializing`, `armed`."""
+    physical_state: str
+    """`linkup`, `polling`, `disabled`."""
+    link_layer: str
+    """`infiniband` or `ethernet`."""
+
+
 class TcpCounters(msgspec.Struct, frozen=True, kw_only=True):
     """Segments since boot."""
 
@@ -185,3 +201,4 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     interfaces: Reading[tuple[Interface, ...]] = not_asked("network interfaces")
     tcp: Reading[TcpCounters] = not_asked("TCP segments")
     receive_queues: Reading[PacketCounters] = not_asked("receive queues")
+    rdma_ports: Reading[tuple[RdmaPort, ...]] = not_asked("RDMA ports")

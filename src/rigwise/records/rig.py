@@ -20,7 +20,7 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     """One NVIDIA display device on the PCI bus, whether or not a driver claims it."""
 
     address: str
-    """`41:00.0`"""
+    """`41:00.0`, or `0008:01:00.0` outside of the first PCI domain."""
     device_id: str
     """`10de:2684`"""
     driver: str

@@ -23,10 +23,10 @@ _SPREAD_XID = re.compile(
     r"NVRM ?: {1,4}Xid {1,4}\( ?PCI ?: ?([\da-fA-F]{4}) ?: ?([\da-fA-F]{2}) ?: ?([\da-fA-F]{2}) ?\) ?: ?(?=\d)"
 )
 """As a picture of a screen is read: `NVRM :  Xid  ( PCI : 0000 : 01 : 00 ) : 79`."""
-_TAG = re.compile(
-    r"</?(?:pre|code|details|summary|p|div|span|samp|kbd|blockquote|table|tbody|tr|td|h[1-6])(?: [^<>\n]{0,200})?/?>",
-    re.IGNORECASE,
-)
+_NAMES = "pre|code|details|p|div|span|samp|kbd|blockquote|table|tbody|tr|td|h[1-6]"
+_TAG = re.compile(rf"</?(?:{_NAMES}|summary)(?: [^<>\n]{{0,200}})?/?>", re.IGNORECASE)
+_TAG_AROUND_XML = re.compile(rf"</?(?:{_NAMES})(?: [^<>\n]{{0,200}})?/?>", re.IGNORECASE)
+"""nvidia-smi has a `summary` of its own, of the fabric's health."""
 _LINE_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#39|#x27|#34|#x22);")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#34;": '"', "&#x22;": '"', "&nbsp;": " "}
@@ -56,7 +56,7 @@ def cleaned(text: str) -> str:
 def _without_markup(text: str) -> str:
     """Without HTML around the evidence; the XML of nvidia-smi stays what it is."""
     if "<nvidia_smi_log" in text:
-        return _TAG.sub("", text)
+        return _TAG_AROUND_XML.sub("", text)
     if "<br" in text or "<BR" in text:
         text = _LINE_BREAK.sub("\n", text)
     if "<" in text:
