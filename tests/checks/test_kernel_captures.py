@@ -6,7 +6,7 @@ import pytest
 
 from rigwise.engine import diagnose
 from rigwise.knowledge.check_catalogue import check_catalogue
-from rigwise.probes.kernel_events import FABRIC_MANAGER_LOG
+from rigwise.probes.kernel.kernel_events import FABRIC_MANAGER_LOG
 from rigwise.records.finding import Action, CheckReport, Severity, Verdict
 from rigwise.sources.pasted import PastedSource, Pieces
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rigwise.knowledge.pcie import gb_per_second, is_fixed_by_maker
-from rigwise.probes.transfers import LIMIT_SECONDS, read_transfers
+from rigwise.probes.topology.transfers import LIMIT_SECONDS, read_transfers
 from rigwise.sources.live import LiveSource
 
 pytestmark = pytest.mark.gpu

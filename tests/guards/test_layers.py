@@ -48,7 +48,10 @@ MAY_IMPORT = {
 """Everything but the standard library; of that, what starts processes or opens databases."""
 LAZILY = {"torch": {"cli"}}
 """Rooms that may import it inside a function, when a command has come to need it."""
-CHILD_SCRIPTS = {PACKAGE / "probes" / f"{name}.py" for name in ("cuda_probe", "disk_probe", "framework_probe")}
+CHILD_SCRIPTS = {
+    PACKAGE / "probes" / place
+    for place in ("topology/cuda_probe.py", "host/disk_probe.py", "software/framework_probe.py")
+}
 """Run in a process of their own, never imported by ours."""
 STARTS_PROCESSES = ("system", "popen", "fork", "posix_spawn", "exec", "spawn")
 """How the names of such functions of `os` begin."""

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rigwise.probes import framework_probe
-from rigwise.probes.interpreter import PROBE, choose_interpreter, decoded
+from rigwise.probes.software import framework_probe
+from rigwise.probes.software.interpreter import PROBE, choose_interpreter, decoded
 
 OLDEST_PYTHON = (3, 8)
 

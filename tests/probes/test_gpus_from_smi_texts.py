@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rigwise.probes.gpus_from_smi import READERS, SmiAnswers
+from rigwise.probes.gpu.gpus_from_smi import READERS, SmiAnswers
 from rigwise.records.evidence import Evidence, Status
 
 MIB = 2**20

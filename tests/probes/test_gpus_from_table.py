@@ -2,7 +2,7 @@
 
 import pytest
 
-from rigwise.probes.gpus_from_smi import SmiAnswers
+from rigwise.probes.gpu.gpus_from_smi import SmiAnswers
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.gpu import Gpu
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rigwise.probes.gpus_from_smi import SmiAnswers
+from rigwise.probes.gpu.gpus_from_smi import SmiAnswers
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.gpu import Gpu
 

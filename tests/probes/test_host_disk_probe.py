@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rigwise.probes import disk_speed
+from rigwise.probes.host import disk_speed
 from rigwise.records.evidence import Status
 from rigwise.sources.live import LiveSource
 

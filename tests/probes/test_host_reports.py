@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rigwise.probes import (
+from rigwise.probes.host import (
     control_group,
     counter_looks,
     cpu_lists,

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rigwise.knowledge.log_needles import NEEDLES
-from rigwise.probes.kernel_events import FABRIC_MANAGER_LOG, log_events, read_log_events
-from rigwise.probes.kernel_lines import RULES, line_event
-from rigwise.probes.kernel_log import read_kernel_log
-from rigwise.probes.log_times import log_seconds
+from rigwise.probes.kernel.kernel_events import FABRIC_MANAGER_LOG, log_events, read_log_events
+from rigwise.probes.kernel.kernel_lines import RULES, line_event
+from rigwise.probes.kernel.kernel_log import read_kernel_log
+from rigwise.probes.kernel.log_times import log_seconds
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.kernel_events import EventKind, LogEvent
 from rigwise.sources.answers import command_answer, file_answer, kernel_log_answer

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rigwise.probes.printed_environment import printed_environment
-from rigwise.probes.program_output import read_named_driver, read_refused_cuda
+from rigwise.probes.programs.program_output import read_named_driver, read_refused_cuda
+from rigwise.probes.software.printed_environment import printed_environment
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.reading import Reading, present
 

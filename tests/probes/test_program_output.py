@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rigwise.probes.allocation_failures import FORMS, allocation_failures
-from rigwise.probes.program_output import read_allocation_failures, read_told
-from rigwise.probes.quoting import BEFORE, MAX_QUOTED
-from rigwise.probes.unbroken import unbroken
+from rigwise.probes.programs.allocation_failures import FORMS, allocation_failures
+from rigwise.probes.programs.program_output import read_allocation_failures, read_told
+from rigwise.probes.programs.quoting import BEFORE, MAX_QUOTED
+from rigwise.probes.programs.unbroken import unbroken
 from rigwise.records.evidence import Evidence, Quote, Status
 from rigwise.records.reading import Reading, present
 from rigwise.records.told import Told

@@ -5,7 +5,7 @@ from typing import Any
 
 from checks.overlay import Case, OverlaySource
 
-from rigwise.probes.gpus_from_nvml import MOST_GPUS
+from rigwise.probes.gpu.gpus_from_nvml import MOST_GPUS
 from rigwise.probes.rig import read_rig
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.finding import Verdict

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rigwise.probes.topology import read_topology
+from rigwise.probes.topology.topology import read_topology
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.topology import LinkEnd, NumaNode, Platform
 from rigwise.sources.pasted import PastedSource, Pieces

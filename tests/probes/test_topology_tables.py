@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rigwise.probes.copy_tests import parse_host_copies, parse_pair_copies
-from rigwise.probes.lspci import link_end, parse_devices
-from rigwise.probes.numa import as_ranges, parse_lscpu, parse_numactl
-from rigwise.probes.nvlink_status import parse_link_errors, parse_link_speeds
-from rigwise.probes.topo_matrix import parse_matrix, parse_peer_access
+from rigwise.probes.topology.copy_tests import parse_host_copies, parse_pair_copies
+from rigwise.probes.topology.lspci import link_end, parse_devices
+from rigwise.probes.topology.numa import as_ranges, parse_lscpu, parse_numactl
+from rigwise.probes.topology.nvlink_status import parse_link_errors, parse_link_speeds
+from rigwise.probes.topology.topo_matrix import parse_matrix, parse_peer_access
 from rigwise.records.topology import LinkEnd
 
 PARSERS = (

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rigwise.probes.gpus_from_nvml import read_gpu
-from rigwise.probes.transfers import PROBE, PROBE_KEY, look_from, read_transfers
+from rigwise.probes.gpu.gpus_from_nvml import read_gpu
+from rigwise.probes.topology.transfers import PROBE, PROBE_KEY, look_from, read_transfers
 from rigwise.records.evidence import Status
 from rigwise.records.gpu import Gpu
 from rigwise.records.transfers import LookUnderLoad, trial_of

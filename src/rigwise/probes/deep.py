@@ -1,9 +1,9 @@
 """Active probes, bounded in time: only `--deep` asks them on a live machine; a recording answers what it holds."""
 
-from rigwise.probes.container_trial import read_container_trial
-from rigwise.probes.disk_speed import read_disk_speed
-from rigwise.probes.interpreter import read_framework_kernels
-from rigwise.probes.transfers import read_transfers
+from rigwise.probes.host.disk_speed import read_disk_speed
+from rigwise.probes.software.container_trial import read_container_trial
+from rigwise.probes.software.interpreter import read_framework_kernels
+from rigwise.probes.topology.transfers import read_transfers
 from rigwise.records.deep import DeepLook
 from rigwise.sources.source import Source
 

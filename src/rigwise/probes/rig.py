@@ -4,24 +4,21 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from rigwise.probes import gpus_from_nvml as nvml
-from rigwise.probes.container_engine import read_container_engine
-from rigwise.probes.counter_looks import look_twice
-from rigwise.probes.cpu import read_cpu
 from rigwise.probes.deep import read_deep
-from rigwise.probes.driver import read_device_node, read_kernel_driver_version
-from rigwise.probes.firmware import read_firmware
-from rigwise.probes.gpus_from_smi import SmiAnswers, read_smi
-from rigwise.probes.host import read_host
-from rigwise.probes.interpreter import read_interpreter
-from rigwise.probes.kernel_events import read_log_events
-from rigwise.probes.kernel_log import read_kernel_log
-from rigwise.probes.memory import read_free, read_memory
-from rigwise.probes.network import read_network
-from rigwise.probes.pci import read_pci_gpus
-from rigwise.probes.processes import name_processes
-from rigwise.probes.profile_table import read_profile
-from rigwise.probes.program_output import (
+from rigwise.probes.gpu import gpus_from_nvml as nvml
+from rigwise.probes.gpu.gpus_from_smi import SmiAnswers, read_smi
+from rigwise.probes.gpu.processes import name_processes
+from rigwise.probes.host.counter_looks import look_twice
+from rigwise.probes.host.cpu import read_cpu
+from rigwise.probes.host.firmware import read_firmware
+from rigwise.probes.host.host import read_host
+from rigwise.probes.host.memory import read_free, read_memory
+from rigwise.probes.host.network import read_network
+from rigwise.probes.host.storage import read_storage
+from rigwise.probes.kernel.kernel_events import read_log_events
+from rigwise.probes.kernel.kernel_log import read_kernel_log
+from rigwise.probes.programs.profile_table import read_profile
+from rigwise.probes.programs.program_output import (
     read_allocation_failures,
     read_named_driver,
     read_program_output,
@@ -29,9 +26,12 @@ from rigwise.probes.program_output import (
     read_told,
     read_told_by_frameworks,
 )
-from rigwise.probes.stack import read_stack
-from rigwise.probes.storage import read_storage
-from rigwise.probes.topology import read_topology
+from rigwise.probes.software.container_engine import read_container_engine
+from rigwise.probes.software.driver import read_device_node, read_kernel_driver_version
+from rigwise.probes.software.interpreter import read_interpreter
+from rigwise.probes.software.stack import read_stack
+from rigwise.probes.topology.pci import read_pci_gpus
+from rigwise.probes.topology.topology import read_topology
 from rigwise.records.deep import DeepLook
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.gpu import Gpu

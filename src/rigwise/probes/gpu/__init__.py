@@ -1,0 +1,1 @@
+"""GPUs, as NVML and every form of nvidia-smi describe them."""

@@ -1,0 +1,1 @@
+"""The kernel log and the fabric manager's log: lines, times, events."""

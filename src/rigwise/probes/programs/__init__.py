@@ -1,0 +1,1 @@
+"""What programs printed: error texts, failed allocations, profiles."""

@@ -1,0 +1,1 @@
+"""How GPUs, CPUs and bridges are connected, and how fast copies between them are."""
