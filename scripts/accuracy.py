@@ -2,6 +2,7 @@
 
 make accuracy                            writes docs/accuracy.md
 python scripts/accuracy.py --check       1 when the page no longer says what is measured now, be it better or worse
+python scripts/accuracy.py FOLDER        the scores of other reports, such as a held-out set; the page stays
 
 Three sets, told apart on the page: the cases of tests/cases, which are built to be answered right; the captures of
 other people's machines (the folder `shared` beside the checkout, or RIGWISE_SHARED), labelled by
@@ -23,17 +24,20 @@ from accuracy_scores import Scores, Tally, score  # noqa: E402
 from rigwise.knowledge.check_catalogue import check_catalogue  # noqa: E402
 
 PAGE = ROOT / "docs" / "accuracy.md"
+HELD_OUT = ROOT / "tests" / "accuracy" / "held_out.tsv"
 DATED = "Measured on "
 HEAD = """# How often rigwise is right
 
 {dated}{date} by `make accuracy`, over everything whose right diagnosis is known. **All of it was seen while rigwise was
-written (dev); nothing here is held out.** So these numbers say what was checked, not what to expect of a machine that
-nobody has seen.
+written (dev).** So these numbers say what was checked, not what to expect of a machine that nobody has seen; for that,
+see [held out](#held-out).
 
 - *built cases*: tests/cases, one overlay on a recording each. They are tests, so they are answered right or the build
   fails; each speaks only of its own check.
 - *captures*: evidence of other people's machines, labelled in tests/accuracy/labels.toml.
-- *bug reports*: public issues and questions as people wrote them, tests/accuracy/reports, each with its address.
+- *bug reports*: texts in the form people paste them, tests/accuracy/reports: machine output from public issues and test
+  data, shortened and masked, often with prose of ours around it. Each names the address it was taken from or modelled
+  on; some combine several.
 
 *First cause right*: the check that leads is the one that the answer to the report names. *False alarm*: a healthy
 machine that is told anything more than a note, or not told to go. *Precision*: share of the problems a check told of
@@ -41,9 +45,25 @@ that were problems. *Recall*: share of the faults that it found.
 """
 
 
+HELD_OUT_HEAD = """## Held out
+
+Sets written and labelled by people who had seen neither rigwise's code nor its tests, and measured once, at the commit
+named, before anything was repaired. Afterwards their texts joined the bug reports (heldout_*) and are dev too.
+"""
+
+
 def page(sets: Mapping[str, Scores], date: str) -> str:
     """The whole page."""
-    return "\n".join([HEAD.format(dated=DATED, date=date), *by_set(sets), "", *by_check(sets), "", *wrong(sets)]) + "\n"
+    parts = (by_set(sets), held_out(), wrong(sets), by_check(sets))
+    return "\n".join([HEAD.format(dated=DATED, date=date), *(line for part in parts for line in (*part, ""))])
+
+
+def held_out() -> Iterator[str]:
+    """What was measured once, as it was kept."""
+    yield HELD_OUT_HEAD
+    head, *rows = HELD_OUT.read_text(encoding="utf-8").splitlines()
+    for cells in (head.split("\t"), ["---"] * len(head.split("\t")), *(row.split("\t") for row in rows)):
+        yield f"| {' | '.join(cells)} |"
 
 
 def by_set(sets: Mapping[str, Scores]) -> Iterator[str]:
@@ -70,6 +90,8 @@ def by_set(sets: Mapping[str, Scores]) -> Iterator[str]:
 
 def by_check(sets: Mapping[str, Scores]) -> Iterator[str]:
     """One row a check that had anything to find or told of anything; built cases beside everything else."""
+    yield "## By check"
+    yield ""
     built, real = sets["built cases"], [scores for name, scores in sets.items() if name != "built cases"]
     head = "faults found | false alarms | precision | recall"
     yield f"| check | built: {head} | real: {head} |"
@@ -106,7 +128,11 @@ def undated(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Write the page, or with --check compare it."""
+    """Write the page, with --check compare it, with a folder score that alone."""
+    for folder in (word for word in sys.argv[1:] if not word.startswith("-")):
+        alone = {Path(folder).name: score(reports(Path(folder)))}
+        print("\n".join([*by_set(alone), "", *wrong(alone)]))
+        return 0
     sets = {"built cases": score(cases()), "captures": score(captures()), "bug reports": score(reports())}
     text = page(sets, f"{datetime.now(UTC):%Y-%m-%d}")
     if "--check" not in sys.argv:

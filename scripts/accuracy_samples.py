@@ -87,11 +87,11 @@ def captures() -> Iterator[Sample]:
         yield Sample(name, label, diagnosed(open_source([str(folder / name)])))
 
 
-def reports() -> Iterator[Sample]:
+def reports(folder: Path = REPORTS) -> Iterator[Sample]:
     """Public bug reports, read the way a user would hand them over."""
-    for path in sorted(REPORTS.glob("*.toml")):
+    for path in sorted(folder.glob("*.toml")):
         told = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), BugReport)
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as place:
             for name, text in (told.files or {"report.txt": told.text}).items():
-                (Path(folder) / Path(name).name).write_text(text, encoding="utf-8")
-            yield Sample(path.stem, told, diagnosed(open_source([folder])))
+                (Path(place) / Path(name).name).write_text(text, encoding="utf-8")
+            yield Sample(path.stem, told, diagnosed(open_source([place])))

@@ -17,7 +17,7 @@ DECISIONS = {
     "no_gpu": ("stop", 1, "gpu_absent"),
     "nouveau": ("stop", 1, "nouveau_bound"),
     "container_without_gpu": ("stop", 1, "container_without_gpu"),
-    "hung_driver": ("stop", 1, "probe_hung"),
+    "hung_driver": ("stop", 1, "xid_driver"),
     "wsl2_healthy": ("go", 0, None),
 }
 

@@ -225,6 +225,20 @@ def test_each_group_of_the_tree_may_have_a_limit() -> None:
     assert control_group.folders("0::/../outside") == [""]
 
 
+LSBLK_ALL_COLUMNS = """
+NAME   MAJ:MIN RM  SIZE RO TYPE MOUNTPOINT FSTYPE   MODEL            ROTA SCHED
+fd0      2:0    1  1.4M  0 disk                                         1 cfq
+loop0    7:0    0 54.5M  1 loop /snap      squashfs                     1 none
+sda      8:0    0   20G  0 disk                     VMware Virtual S    1 cfq
+nvme0n1  9:0    0   20G  0 disk                                         0 none
+"""
+
+
+def test_cells_left_empty_move_no_other() -> None:
+    found = lsblk.disks(LSBLK_ALL_COLUMNS)
+    assert [(disk.name, disk.rotational) for disk in found] == [("sda", True), ("nvme0n1", False)]
+
+
 PARSERS: list[Callable[[str], Any]] = [
     *(mpstat.window, mpstat.since_boot, mpstat.count_cpus, top.window, top.load, top.processes, vmstat.window),
     *(vmstat.swap_rates, iostat.disks, iostat.window, pidstat.processes, free.memory, df.file_systems, df.mounts),

@@ -5,10 +5,12 @@ Why: it is slower than it should be; heat points to a fault in cooling, an early
 How to tell: the bits of clocks_event_reasons (nvml.h). Idle, application clocks, sync boost and display clocks are
 benign. The power cap is benign at full load; it is not when the card draws far less than its limit. Of a watch, a
 reason counts that holds for a share of the samples; of one sample, the words say "at this moment". The power brake
-has a check of its own.
+has a check of its own. A watch without reasons tells it too when the clock falls far below its idle one as work comes:
+work raises the clock of a sound card, or lowers it by a third at its power limit.
 """
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from rigwise.knowledge.clock_event_reasons import ClockEventReason, ClockEventVerdict, clock_event_reasons, reasons_in
 from rigwise.records.finding import Problem, Severity
@@ -23,11 +25,15 @@ BUSY_UTILIZATION_RATIO = 0.5
 """Our choice: below it a low draw needs no explanation."""
 SHARE_RATIO = 0.1
 """Our choice: a reason that holds for less of a watch is a blink."""
+FALLEN_RATIO = 0.45
+"""Our choice: an H100 idles at 1980 MHz and computes at 1200 to 1400 at its power limit, 0.6 of it and more."""
+FEWEST_OF_EACH = 2
+"""Our choice: samples at work, and samples before work came."""
 
 
 def check_gpu(gpu: Gpu, rig: Rig) -> Iterator[Problem]:
     """One problem for the gravest reason."""
-    judged = _judged_by_monitor(gpu) or _judged(_lasting(gpu), gpu)
+    judged = _judged_by_monitor(gpu) or _fallen(gpu) or _judged(_lasting(gpu), gpu)
     if judged is not None:
         severity, because = judged
         watched = (gpu.samples,) if gpu.samples.present else ()
@@ -47,6 +53,23 @@ def _judged_by_monitor(gpu: Gpu) -> tuple[Severity, str] | None:
     if share < SHARE_RATIO:
         return None
     return Severity.WARNING, say("Heat held the clocks back in {share} of the samples.", share=percent(share))
+
+
+def _fallen(gpu: Gpu) -> tuple[Severity, str] | None:
+    """What a watch without reasons says whose clock is far lower at work than it was before; None where it is not."""
+    if gpu.clocks_event_reasons.present:
+        return None
+    clocks: dict[bool, list[float]] = {True: [], False: []}
+    for one in gpu.samples.value or ():
+        if one.sm_clock_mhz is not None and one.gpu_utilization_ratio is not None:
+            clocks[one.gpu_utilization_ratio >= BUSY_UTILIZATION_RATIO].append(one.sm_clock_mhz)
+    if min(map(len, clocks.values())) < FEWEST_OF_EACH:
+        return None
+    idle, busy = median(clocks[False]), median(clocks[True])
+    if busy >= FALLEN_RATIO * idle:
+        return None
+    facts = {"idle": round(idle), "busy": round(busy)}
+    return Severity.WARNING, say("Idle it runs at {idle} MHz; at work the clock falls to {busy} MHz.", **facts)
 
 
 def _lasting(gpu: Gpu) -> Sequence[ClockEventReason]:

@@ -56,7 +56,7 @@ def _is_full(one: FileSystem) -> bool:
 
 
 def _room_bytes(one: FileSystem) -> float:
-    return (one.size_bytes or 0) * (1 - (one.used_ratio or 0.0))
+    return one.room_bytes if one.room_bytes is not None else (one.size_bytes or 0) * (1 - (one.used_ratio or 0.0))
 
 
 def _has_little_room(one: FileSystem) -> bool:

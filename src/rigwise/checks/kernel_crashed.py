@@ -1,9 +1,10 @@
 """The kernel crashed, outside of NVIDIA's driver.
 
 What: the kernel reports a fault of its own: a bad pointer or address, in the name of some process.
-Why: what that process held stays locked; disks, network or whole programs may hang until the machine is started again.
-How to tell: "BUG: unable to handle" or "BUG: kernel NULL pointer dereference" in the kernel log since the last start. In
-NVIDIA's modules it is the business of task_hung.
+Why: what that process held stays locked; disks, network or whole programs may hang until the machine is started
+again.
+How to tell: "BUG: unable to handle" or "BUG: kernel NULL pointer dereference" in the kernel log since the last start.
+In NVIDIA's modules it is the business of task_hung.
 """
 
 from collections.abc import Iterator

@@ -3,15 +3,18 @@
 import datetime
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
+from statistics import median
 from typing import Literal
 
 import msgspec
 
 from rigwise.knowledge.check_catalogue import check_catalogue
+from rigwise.knowledge.source_code import in_a_block, is_source, source_blocks
 from rigwise.speech import say
+from rigwise.units import percent
 
 PLACES = ("program", "kernel")
 BLAMES = ("application", "framework", "driver", "hardware", "link", "power", "environment", "system")
@@ -25,15 +28,11 @@ _ADVICE = re.compile(
 _ADVICE_REACH = 160
 _SENTENCE_END = re.compile(r"[.;!?]\s|\n\s*\n|\n\S*\d\d:\d\d")
 """Also where a line of a log begins with a time of day."""
-_SOURCE = re.compile(
-    r"""\s*(?:[rfb]?(?:"[^"\\\n]*"|'[^'\\\n]*'),?[ ]*(?:\#[^\n]*)?(?:\n|\Z)
-    |(?:raise|assert|if|elif|return|except|print|logg(?:er|ing)\.\w+|warnings\.warn)\b[^\n]*["'(])""",
-    re.VERBOSE,
-)
-"""A line of a program: a lone string, or a statement with one."""
 _NOT_LITERAL = re.compile(r"\\.|\[[^\]]*\][*+?]?|\{[^}]*\}|[^()][?*]|\([^()]*\)[*?]?")
 _LITERAL = re.compile(r"\w{3,}")
 _NO_DIGITS = str.maketrans("0123456789", " " * 10)
+FEWEST_STEPS = 3
+"""Our choice: the first step alone always waits, for the loader's workers start."""
 FEW_CHARACTERS = 2**20
 """Of longer different lines than that, only the different words are kept."""
 
@@ -72,6 +71,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What to look at to be surer, in one sentence."""
     next_steps: tuple[str, ...] = ()
     """Commands; the check's own where there are none."""
+    least_share: float = 0.0
+    """Where the patterns read how long a step took and a part of it: the share of the part from which on it is told."""
     mends: Literal["", "torch", "jax", "tensorflow"] = ""
     """What to install afresh; where the build for the machine is known, its command replaces `next_steps`."""
     sources: tuple[str, ...]
@@ -79,6 +80,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def search(self, text: str) -> Recognised | None:
         """The first place in `text` that tells of it and does not merely speak of it."""
+        if self.least_share:
+            return next(filter(None, (_costly(pattern, text, self.least_share) for pattern in self.patterns)), None)
         places = [place for pattern in self.patterns if (place := _place(pattern, text))]
         return min(places, key=lambda place: place.start, default=None)
 
@@ -142,12 +145,43 @@ def literal_of(pattern: str) -> str:
 
 
 def _place(pattern: str, text: str) -> Recognised | None:
+    return next(_places(pattern, text), None)
+
+
+def _places(pattern: str, text: str) -> Iterator[Recognised]:
     if literal_of(pattern) not in text:
-        return None
+        return
     for found in _compiled(pattern).finditer(text):
-        if not is_advice(text, found.start()) and not _is_source(text, found.start()):
-            return Recognised(found.start(), found.end(), {k: v for k, v in found.groupdict().items() if v})
-    return None
+        if not is_only_spoken_of(text, found.start()):
+            yield Recognised(found.start(), found.end(), {k: v for k, v in found.groupdict().items() if v})
+
+
+def _costly(pattern: str, text: str, least_share: float) -> Recognised | None:
+    """The first step of which a part took so much, where it does so in most steps."""
+    steps = [(place, share_of_step(place.values)) for place in _places(pattern, text)]
+    if len(steps) < FEWEST_STEPS or (share := median(share for _, share in steps)) < least_share:
+        return None
+    place = next(place for place, own in steps if own >= least_share)
+    return msgspec.structs.replace(place, values=place.values | {"share": percent(share)})
+
+
+def share_of_step(values: Mapping[str, str]) -> float:
+    """The share (0 to 1) of `part` in `whole`, or in itself and the `rest`; 0 where the text gives no length.
+
+    >>> share_of_step({"part": "1.5", "whole": "2.0"}), share_of_step({"part": "3", "rest": "1"})
+    (0.75, 0.75)
+    """
+    try:
+        part = float(values["part"])
+        whole = float(values["whole"]) if "whole" in values else part + float(values["rest"])
+    except ValueError:
+        return 0.0
+    return min(1.0, part / whole) if whole > 0 else 0.0
+
+
+def is_only_spoken_of(text: str, start: int) -> bool:
+    """Whether an error text stands in advice or in source code, and was not printed."""
+    return is_advice(text, start) or is_source(text, start) or in_a_block(source_blocks(text), start)
 
 
 def is_advice(text: str, start: int) -> bool:
@@ -155,11 +189,6 @@ def is_advice(text: str, start: int) -> bool:
     before = text[max(0, start - _ADVICE_REACH) : start]
     sentence = _SENTENCE_END.split(before)[-1]
     return _ADVICE.search(sentence) is not None
-
-
-def _is_source(text: str, start: int) -> bool:
-    """Whether it stands in the source code of a program, as tracebacks show it, and was not printed."""
-    return _SOURCE.match(text, text.rfind("\n", 0, start) + 1) is not None
 
 
 @cache

@@ -114,7 +114,8 @@ class FileSystem(msgspec.Struct, frozen=True, kw_only=True):
     """`ext4`, `nfs4`, `overlay`, `9p`, `tmpfs`; "" where the evidence does not say."""
     size_bytes: int | None = None
     used_ratio: float | None = None
-    """As `df` counts it: without what is reserved for root."""
+    """As `df` counts it: without what is reserved for root, in whole percents rounded up."""
+    room_bytes: int | None = None
     inodes_used_ratio: float | None = None
 
 

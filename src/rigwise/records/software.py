@@ -74,6 +74,10 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     """Versions of the toolkits under /usr/local: `12.4`."""
     open_module: Reading[bool] = not_asked("kind of the NVIDIA kernel module")
     """Whether the loaded (or else the installed) module is the open one."""
+    module_on_disk: Reading[str] = not_asked("version of the NVIDIA kernel module on disk")
+    """The version that the next restart loads."""
+    restart_packages: Reading[tuple[str, ...]] = not_asked("packages that wait for a restart")
+    """As Debian and Ubuntu keep them; nothing where no update asks for a restart."""
     module_builds: Reading[tuple[str, ...]] = not_asked("DKMS modules")
     """Lines of `dkms status` about the NVIDIA module."""
     driver_packages: Reading[tuple[Package, ...]] = not_asked("driver packages")

@@ -133,6 +133,8 @@ class HostCopies(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     to_gpu: float | None = None
     from_gpu: float | None = None
+    slowest_run: float | None = None
+    """The slowest of several runs of the same copies; None where one run was made."""
 
 
 class Topology(msgspec.Struct, frozen=True, kw_only=True):

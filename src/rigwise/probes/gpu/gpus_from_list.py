@@ -5,7 +5,11 @@ import re
 from rigwise.probes.gpu.smi_views import EXACT_LIST, Cell, GpuCells, SmiView, cell
 from rigwise.records.evidence import Evidence
 
-GPU = re.compile(r"^\s*GPU\s+(\d{1,3})\s*:\s*(\S.{0,80}?)\s*\(\s*UUID\s*:\s*(GPU-[0-9a-fA-F-]{4,40})", re.MULTILINE)
+GPU = re.compile(
+    r"^\s*GPU\s+(\d{1,3})\s*:\s*(\S.{0,80}?)\s*\(\s*UUID\s*:\s*(?:(GPU-[0-9a-fA-F-]{4,40})(?![\w*])|(?!MIG)\S)",
+    re.MULTILINE,
+)
+"""People mask the UUID: `GPU-xxxx`, `GPU-****`, `<redacted>`; the GPU is listed all the same."""
 MIG = re.compile(r"^\s*MIG\s+\S+", re.MULTILINE)
 
 
@@ -16,6 +20,10 @@ def views_in_list(evidence: Evidence) -> list[SmiView]:
     >>> [view] = views_in_list(Evidence(source="command", key="nvidia-smi -L", status="ok", text=text))
     >>> view.gpus[0].cells["product_name"].text, view.gpus[0].cells["mig_mode/current_mig"].text
     ('NVIDIA A100-SXM4-40GB', 'Enabled')
+    >>> masked = "GPU 0: NVIDIA H100 (UUID: GPU-xxxx)\nGPU 1: NVIDIA H100 (UUID: GPU-xxxx)\n"
+    >>> [view] = views_in_list(Evidence(source="command", key="nvidia-smi -L", status="ok", text=masked))
+    >>> len(view.gpus), "uuid" in view.gpus[0].cells
+    (2, False)
     """
     found = list(GPU.finditer(evidence.text))
     ends = [*(one.start() for one in found[1:]), len(evidence.text)]
@@ -26,7 +34,9 @@ def views_in_list(evidence: Evidence) -> list[SmiView]:
 
 def _gpu(found: re.Match[str], below: str) -> GpuCells:
     line = found[0].strip()
-    cells = {"product_name": Cell(found[2], line), "uuid": Cell(found[3], line)}
+    cells = {"product_name": Cell(found[2], line)}
+    if found[3]:
+        cells["uuid"] = Cell(found[3], line)
     sliced = MIG.findall(below)
     if sliced:
         cells["mig_mode/current_mig"] = cell(sliced[0].strip(), "Enabled")

@@ -40,6 +40,10 @@ def views_in_query(evidence: Evidence) -> list[SmiView]:
     >>> [view] = views_in_query(Evidence(source="command", key="nvidia-smi -q", status="ok", text=text))
     >>> view.gpus[0].cells["temperature/gpu_temp"]
     Cell(text='38 C', quoted='GPU Current Temp: 38 C')
+    >>> cut = "GPU Link Info\n  Link Width\n    Max : 16x\n    Current : 4x\n"
+    >>> [view] = views_in_query(Evidence(source="command", key="nvidia-smi -q", status="ok", text=cut))
+    >>> [one.text for one in view.gpus[0].cells.values()]
+    ['16x', '4x']
     """
     views = (_view(lines, evidence) for lines in _logs(evidence.text))
     return [view for view in views if view.gpus or view.log]
@@ -59,6 +63,8 @@ def _view(lines: list[str], evidence: Evidence) -> SmiView:
     draft = _Draft()
     for line in lines:
         _take(draft, line)
+    if len(draft.gpus) > 1 and "pci/pci_bus_id" not in draft.gpus[0]:
+        del draft.gpus[0], draft.processes[0]  # the end of a GPU whose beginning was cut off
     gpus = tuple(
         GpuCells(index=index, cells=cells, processes=_processes(cells, listed))
         for index, (cells, listed) in enumerate(zip(draft.gpus, draft.processes, strict=True))
@@ -91,9 +97,12 @@ def _take(draft: _Draft, line: str) -> None:
 
 def _take_value(draft: _Draft, label: str, text: str) -> None:
     path = _path(draft.sections, label.lower())
+    if not draft.gpus and "/" in path:  # `nvidia-smi -q | grep -A 9 'GPU Link Info'` of a machine with one GPU
+        draft.gpus.append({})
+        draft.processes.append([])
     if path in WHOLE_LOG:
         draft.log.setdefault(path, cell(label, text))
-    elif not draft.gpus:
+    elif not draft.gpus and "/" not in path:
         return
     elif label.lower() == "process id":
         draft.processes[-1].append({"pid": text.strip()})

@@ -20,6 +20,7 @@ from rigwise.probes.gpu.merged_gpus import merged_gpus
 from rigwise.probes.gpu.smi_messages import explained, last_message
 from rigwise.probes.gpu.smi_views import EXACT_LIST, Cell, GpuCells, SmiView
 from rigwise.probes.software import collect_env
+from rigwise.probes.topology import copy_tests
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.gpu import Gpu
 from rigwise.records.reading import Reading, absent, present
@@ -38,6 +39,7 @@ READERS: dict[str, Callable[[Evidence], list[SmiView]]] = {
     "nvidia-smi -L": views_in_list,
     "nvidia-smi --version": lambda evidence: [view_of_versions(evidence)],
     collect_env.KEY: collect_env.views_in_report,
+    copy_tests.KEY: copy_tests.views_in_copy_test,
 }
 """The outputs by key, most exact first."""
 UNOPENED = re.compile(
@@ -128,6 +130,8 @@ def read_smi(source: Source) -> SmiAnswers:
     answers = [source.command(key.split(), key=key, timeout_seconds=20.0) for key in outputs]
     answers += collect_env.reports_of_gpus(source)
     answered = any(answer.status is not Status.NOT_RECORDED for answer in answers)
+    if not answered and (measured := source.command([], key=copy_tests.KEY)).status is Status.OK:
+        return SmiAnswers([measured])
     return SmiAnswers(answers if answered else [*answers, _printed(source.program_output())])
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rigwise.probes.gpu.gpus_from_csv import SEVERAL_LOOKS, thinned
 from rigwise.probes.gpu.smi_views import EXACT_TABLE, Cell, GpuCells, ProcessCells, SmiView, cell, moment
 from rigwise.records.evidence import Evidence
 
@@ -31,6 +32,8 @@ PROCESS_WITHOUT_INSTANCE = re.compile(
     r"^\s*(?P<gpu>\d{1,3})\s+(?P<pid>\d+)\s+(?:(?P<kind>C\+G|M\+C|C|G)\s+)?"
     r"(?P<name>\S.*?)??\s*(?P<used>\d+\s*M[il]B|N/A|\[N/A\])?\s*$"
 )
+ONE_GPU_MIB = 64
+"""Our choice: a program at work keeps its memory; two GPUs of a machine hardly ever have so equal loads."""
 MODELS = frozenset({"WDDM", "TCC", "MCDM"})
 MIG_STATES = frozenset({"Enabled", "Enabled*", "Disabled", "Disabled*"})
 
@@ -52,9 +55,34 @@ class _Draft(msgspec.Struct):
 
 
 def views_in_table(evidence: Evidence) -> list[SmiView]:
-    """One view for each table in the text."""
+    """One view for each table in the text; of rows without any table around them, one for each row."""
     drafts = (_draft(lines) for lines in _tables(evidence.text))
-    return [_view(draft, evidence) for draft in drafts if draft.gpus or draft.header]
+    views = [_view(draft, evidence) for draft in drafts if draft.gpus or draft.header]
+    return views or _views_of_rows(evidence)
+
+
+def _views_of_rows(evidence: Evidence) -> list[SmiView]:
+    r"""What `nvidia-smi -l 1 | grep MiB` leaves of a watch: the second line of each table.
+
+    Where the rows cannot be those of one GPU, for its memory in use jumps, nothing tells which is whose.
+
+    >>> row = "| N/A   44C    P0    72W / 300W |   5484MiB / 16130MiB |      0%      Default |"
+    >>> views = _views_of_rows(Evidence(source="command", key="nvidia-smi", status="ok", text=f"{row}\n{row}"))
+    >>> len(views), views[0].series, views[0].gpus[0].cells["power_readings/power_draw"].text
+    (2, 'rows', '72W')
+    """
+    plain = [line.replace("|", " ") for line in evidence.text.splitlines()]
+    found = [(row, memory) for row in plain if STATE.match(row) and (memory := MEMORY.search(row))]
+    used = [int(memory[1]) for _row, memory in found]
+    if len(found) < SEVERAL_LOOKS or max(used) - min(used) > ONE_GPU_MIB:
+        return []
+    if len({memory[2] for _row, memory in found}) > 1:
+        return []
+    cells = [_state_cells(row) for row, _memory in thinned(found)]
+    return [
+        SmiView(evidence=evidence, exactness=EXACT_TABLE, gpus=(GpuCells(index=0, cells=one),), series="rows")
+        for one in cells
+    ]
 
 
 def _tables(text: str) -> Iterator[list[str]]:

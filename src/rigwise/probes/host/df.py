@@ -15,6 +15,8 @@ KERNEL_TYPES = re.compile(
     "pstore|ramfs|rpc_pipefs|securityfs|sysfs|tracefs"
 )
 """Types of file systems that hold no files of people."""
+_MOUNTED = re.compile(r"^\s*(\S+) on (/\S*) type (\S+) (?=\()")
+"""As `mount` writes it."""
 
 
 def file_systems(text: str) -> tuple[FileSystem, ...]:
@@ -35,7 +37,7 @@ def file_systems(text: str) -> tuple[FileSystem, ...]:
             continue
         known = found.get(parsed.mount_point)
         if counts_inodes:
-            base = known or msgspec.structs.replace(parsed, size_bytes=None, used_ratio=None)
+            base = known or msgspec.structs.replace(parsed, size_bytes=None, room_bytes=None, used_ratio=None)
             parsed = msgspec.structs.replace(base, inodes_used_ratio=parsed.used_ratio)
         elif known is not None:
             parsed = msgspec.structs.replace(parsed, inodes_used_ratio=known.inodes_used_ratio)
@@ -52,7 +54,7 @@ def _line(line: str, unit: int) -> FileSystem | None:
     if share is None or share + 1 >= len(cells) or not cells[share + 1].startswith("/"):
         return None
     try:
-        size = size_bytes(cells[share - 3], unit)
+        size, room = size_bytes(cells[share - 3], unit), size_bytes(cells[share - 1], unit)
     except ValueError:
         return None
     before = cells[: share - 3]
@@ -61,17 +63,20 @@ def _line(line: str, unit: int) -> FileSystem | None:
         device=before[0],
         type=before[1] if len(before) > 1 else "",
         size_bytes=size,
+        room_bytes=room,
         used_ratio=None if cells[share] == "-" else int(cells[share].rstrip("%")) / 100,
     )
 
 
 def mounts(text: str) -> tuple[FileSystem, ...]:
-    r"""The file systems of /proc/mounts, without the kernel's own.
+    r"""The file systems of /proc/mounts, or of `mount`, without the kernel's own.
 
     >>> [one.type for one in mounts("proc /proc proc rw 0 0\nserver:/data /data nfs4 rw,vers=4.2 0 0\n")]
     ['nfs4']
+    >>> mounts("/dev/sda2 on /data type ext4 (rw,relatime)")[0].mount_point
+    '/data'
     """
-    rows = [line.split() for line in text.splitlines()]
+    rows = [_MOUNTED.sub(r"\1 \2 \3 ", line).split() for line in text.splitlines()]
     found = [
         FileSystem(mount_point=row[1], device=row[0], type=row[2])
         for row in rows

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from rigwise.probes.answers import parsed, parsed_line
-from rigwise.probes.host import control_group, df, free, htop, vmstat
+from rigwise.probes.host import control_group, df, free, htop, top, vmstat
 from rigwise.probes.host.columns import derived, first_present
 from rigwise.probes.host.counter_looks import Looks
 from rigwise.probes.host.host import KIB, kib_line
@@ -41,6 +41,7 @@ def read_free(source: Source, host: Host) -> Host:
     shown = first_present(
         parsed("RAM", source.command(["free"], key="free"), free.memory),
         parsed("RAM", source.command([], key="htop"), htop.memory),
+        parsed("RAM", source.command([], key="top"), top.memory),
     )
     found = {
         "ram_total_bytes": derived(shown, "RAM", lambda memory: memory.ram_total),

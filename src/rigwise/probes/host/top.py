@@ -3,6 +3,7 @@
 import re
 
 from rigwise.probes.host.columns import is_number, number
+from rigwise.probes.host.free import FreeMemory
 from rigwise.probes.host.proc_stat import ALL, CpuWindow
 from rigwise.records.host import CpuShare, ProcessLoad
 
@@ -10,6 +11,13 @@ SCREEN = re.compile(r"^top - ", re.MULTILINE)
 TIMES = re.compile(r"(\d{1,3}[.,]\d)\s?%?\s?[a-z]{2}\b", re.IGNORECASE)
 """`12,5 us`: the words are translated (German `un`, French `ut`), their order stays."""
 CPU_LINE = re.compile(r"%?Cpu(\d{1,5}|\(s\))\s{0,8}:", re.IGNORECASE)
+MEMORY_LINE = re.compile(
+    r"^[ \t]*([KMGT])iB Mem\s{0,4}:\s{0,8}([\d.,]+)[^\n]*\n[ \t]*[KMGT]iB Swap\s{0,4}:\s{0,8}([\d.,]+)[ +][^\d\n]{1,20}"
+    r"[\d.,]+[ +][^\d\n]{1,20}([\d.,]+)[ +][^\d\n]{1,20}([\d.,]+)",
+    re.MULTILINE,
+)
+"""RAM in all; below it swap in all and in use, and what programs can still have: the words are translated."""
+UNIT_BYTES = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 LOAD = re.compile(r"(\d{1,6}[.,]\d\d),?\s+(\d{1,6}[.,]\d\d),?\s+(\d{1,6}[.,]\d\d)\s*$", re.MULTILINE)
 
 
@@ -77,6 +85,25 @@ def processes(text: str) -> tuple[ProcessLoad, ...]:
     if not columns:
         raise LookupError("PID")
     return tuple(sorted(found, key=lambda process: process.cpus, reverse=True))
+
+
+def memory(text: str) -> FreeMemory:
+    """RAM and swap of the last screen; versions before 3.3 do not tell what is available.
+
+    >>> found = memory('''KiB Mem : 16363244 total,   329000 free, 15569480 used,   464764 buff/cache
+    ... KiB Swap: 16707580 total, 10609236 free,  6098344 used.   275080 avail Mem''')
+    >>> found.ram_total // 1024, found.swap_used // 1024, found.ram_available // 1024
+    (16363244, 6098344, 275080)
+
+    Raises:
+        LookupError: it shows neither.
+    """
+    found = MEMORY_LINE.search(last_screen(text))
+    if found is None:
+        raise LookupError("Mem")
+    unit = UNIT_BYTES[found[1]]
+    total, swap, swap_used, available = (round(number(found[place].rstrip(".,")) * unit) for place in (2, 3, 4, 5))
+    return FreeMemory(total, available, swap, swap_used)
 
 
 def last_screen(text: str) -> str:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
+from rigwise.knowledge.source_code import is_source_line
 from rigwise.probes.kernel.kernel_lines import line_event, told_event
 from rigwise.probes.kernel.log_times import log_seconds
 from rigwise.records.evidence import Quote, Status
@@ -48,7 +49,11 @@ def read_log_events(source: Source, log: Reading[tuple[str, ...]]) -> Reading[tu
 def told_events(output: str) -> tuple[LogEvent, ...]:
     """The Xids that the output of device plugins and monitors passes on."""
     events = (told_event(line) for line in output.splitlines())
-    return tuple(msgspec.structs.replace(event, origin=TOLD) for event in events if event is not None)
+    return tuple(
+        msgspec.structs.replace(event, origin=TOLD)
+        for event in events
+        if event is not None and not is_source_line(event.line)
+    )
 
 
 def log_without_events(log: Reading[tuple[str, ...]]) -> Reading[tuple[LogEvent, ...]]:

@@ -147,7 +147,8 @@ RULES = _rules(
     (
         "nfs: server",
         EventKind.FILE_SERVER,
-        r"nfs: server (?P<subject>\S{1,200}) (?:(?P<fatal>not responding), (?:still trying|timed out)|(?P<mild>OK))\s*$",
+        r"nfs: server (?P<subject>\S{1,200}) "
+        r"(?:(?P<fatal>not responding), (?:still trying|timed out)|(?P<mild>OK))\s*$",
     ),
     (
         "has not responded",

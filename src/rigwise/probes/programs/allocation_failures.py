@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
-from rigwise.knowledge.signatures import is_advice, literal_of
+from rigwise.knowledge.signatures import is_only_spoken_of, literal_of
 from rigwise.probes.programs.quoting import quoted
 from rigwise.records.evidence import Quote
 from rigwise.records.told import AllocationFailure
@@ -20,7 +20,7 @@ _PROGRESS = re.compile(
     r"\b(?:[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)\s{0,3}[:=#\[]?\s{0,3}(\d{1,9})\b|\b(\d{1,9})/\d{1,9} \["
 )
 _RECOVERED = re.compile(
-    r"not a failure|[Rr]etry|[Ss]kipping (?:this )?batch|[Tt]rying batch size|retrying without pipeline parallelism"
+    r"[Rr]etry|[Ss]kipping (?:this )?batch|[Tt]rying batch size|retrying without pipeline parallelism"
 )
 WORK_WITHIN = 2**20
 """Characters from the end of a text in which a program that gets on with its work shows it."""
@@ -76,7 +76,11 @@ FORMS = (
         allocated=r"Currently allocated\s{1,40}: SIZE",
     ),
     _form("TensorFlow", r"OOM when allocating tensor with shape", shape=r"shape\[([\d,]{1,80})\] and type (\w+)"),
-    _form("TensorFlow", r"\(GPU_\d+_bfc\) ran out of memory trying to allocate", requested=r"allocate SIZE"),
+    _form(
+        "TensorFlow",
+        r"\(GPU_\d+_bfc\) ran out of memory trying to allocate(?![\s\S]{0,120}The caller indicates that this is not)",
+        requested=r"allocate SIZE",
+    ),
     _form("JAX", r"(?:RESOURCE_EXHAUSTED: )?Out of memory while trying to allocate \d", requested=r"allocate SIZE"),
     _form("JAX", r"Out of memory allocating \d+ bytes\.", requested=r"allocating SIZE"),
     _form("JAX", r"Failed to allocate request for [\d.]+[KMGT]iB", requested=r"request for SIZE"),
@@ -133,7 +137,7 @@ def _failures(form: Form, text: str, origin: str) -> Iterator[tuple[int, Allocat
     """Each with its place; a text without the size that was asked for only speaks of it."""
     if literal_of(form.start.pattern) not in text:
         return
-    starts = [found.start() for found in form.start.finditer(text) if not is_advice(text, found.start())]
+    starts = [found.start() for found in form.start.finditer(text) if not is_only_spoken_of(text, found.start())]
     for start, after in zip(starts, [*starts, len(text)][1:], strict=True):
         told = text[start : min(after, start + _REACH)]
         read = {name: _number(name, pattern, told) for name, pattern in form.fields.items()}

@@ -44,6 +44,24 @@ def read_open_module(source: Source) -> Reading[bool]:
     return parsed(name, source.command(["modinfo", "nvidia"], timeout_seconds=3.0), _is_open)
 
 
+def read_module_on_disk(source: Source) -> Reading[str]:
+    """Version of the module that the next restart loads (`modinfo nvidia`)."""
+    answer = source.command(["modinfo", "nvidia"], timeout_seconds=3.0)
+    return parsed("version of the NVIDIA kernel module on disk", answer, module_version)
+
+
+def module_version(text: str) -> str:
+    r"""The version in `modinfo nvidia`.
+
+    >>> module_version("filename: nvidia.ko.zst\nversion:        580.95.05\nlicense: NVIDIA")
+    '580.95.05'
+    """
+    found = re.search(r"^version:\s*(\d{3}\.[\d.]+)", text, re.MULTILINE)
+    if found is None:
+        raise ValueError(text)
+    return found[1]
+
+
 def _is_open(text: str) -> bool:
     r"""Whether `modinfo nvidia` describes the open module, by its licence.
 

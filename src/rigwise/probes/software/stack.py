@@ -4,7 +4,7 @@ import re
 
 from rigwise.probes.answers import parsed
 from rigwise.probes.software.collect_env import collected
-from rigwise.probes.software.driver import KERNEL_DRIVER, read_device_files, read_open_module
+from rigwise.probes.software.driver import KERNEL_DRIVER, read_device_files, read_module_on_disk, read_open_module
 from rigwise.probes.software.packages import system_packages
 from rigwise.records.evidence import Status
 from rigwise.records.reading import Reading, present
@@ -12,6 +12,8 @@ from rigwise.records.software import Package, Stack
 from rigwise.sources.source import Source
 
 LIMIT_SECONDS = 3.0
+RESTART_PACKAGES = "/run/reboot-required.pkgs"
+"""Written by update-notifier-common and unattended-upgrades (Debian, Ubuntu)."""
 
 
 def read_stack(source: Source) -> Stack:
@@ -22,10 +24,18 @@ def read_stack(source: Source) -> Stack:
         nvcc_version=read_nvcc_version(source),
         toolkits=read_toolkits(source),
         open_module=read_open_module(source),
+        module_on_disk=read_module_on_disk(source),
+        restart_packages=read_restart_packages(source),
         module_builds=unasked.module_builds if loaded else read_module_builds(source),
         driver_packages=unasked.driver_packages if loaded else read_driver_packages(source),
         device_files=read_device_files(source),
     )
+
+
+def read_restart_packages(source: Source) -> Reading[tuple[str, ...]]:
+    """Packages whose update asks for a restart, each once, sorted."""
+    name, answer = "packages that wait for a restart", source.file(RESTART_PACKAGES)
+    return parsed(name, answer, lambda text: tuple(sorted(set(text.split()))))
 
 
 def read_nvcc_version(source: Source) -> Reading[str]:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from rigwise.probes.gpu.smi_views import EXACT_LIST, GpuCells, SmiView, cell
+from rigwise.records.evidence import Evidence
 from rigwise.records.topology import HostCopies, PairCopies
 
 ACCESS = re.compile(r"Device=(\d+) (CAN(?:NOT)?) Access Peer Device=(\d+)")
@@ -12,6 +14,7 @@ ROW = re.compile(r"\s*(\d+)\s+([\d.\sN/A]+)$")
 DEVICE = re.compile(r"\s*Device (\d+): (.+?)\s*(?:\([0-9a-f:]+\))?\s*$")
 NVBANDWIDTH = {"Running host_to_device_memcpy_ce": "to", "Running device_to_host_memcpy_ce": "from"}
 BANDWIDTH_TEST = {"Host to Device Bandwidth": "to", "Device to Host Bandwidth": "from"}
+KEY = "nvbandwidth"
 BANDWIDTH_ROW = re.compile(r"\s*\d{4,}\s+(\d+(?:\.\d+)?)\s*$")
 
 
@@ -65,21 +68,40 @@ def parse_host_copies(text: str) -> tuple[HostCopies, ...]:
     ...           0
     ... 0     25.50
     ... SUM host_to_device_memcpy_ce 25.50''')
-    (HostCopies(gpu=0, name='NVIDIA GeForce RTX 4090', to_gpu=25.5, from_gpu=None),)
+    (HostCopies(gpu=0, name='NVIDIA GeForce RTX 4090', to_gpu=25.5, from_gpu=None, slowest_run=None),)
     """
     names: dict[int, str] = {}
     speeds: dict[tuple[int, str], float] = {}
     for line in text.splitlines():
         if device := DEVICE.match(line):
             names[int(device[1])] = device[2]
-    for gpu, way, speed in (*_of_nvbandwidth(text), *_of_bandwidth_test(text, min(names, default=0))):
+    runs = [*_of_nvbandwidth(text), *_of_bandwidth_test(text, min(names, default=0))]
+    for gpu, way, speed in runs:
         speeds[gpu, way] = max(speed, speeds.get((gpu, way), 0.0))
     if not speeds:
         raise LookupError("no speed")
+    several = len(names) == 1 and len(runs) > len(speeds)
+    slowest = min(speed for _gpu, _way, speed in runs) if several else None
     return tuple(
-        HostCopies(gpu=gpu, name=names.get(gpu, ""), to_gpu=speeds.get((gpu, "to")), from_gpu=speeds.get((gpu, "from")))
+        HostCopies(
+            gpu=gpu,
+            name=names.get(gpu, ""),
+            to_gpu=speeds.get((gpu, "to")),
+            from_gpu=speeds.get((gpu, "from")),
+            slowest_run=slowest,
+        )
         for gpu in sorted({gpu for gpu, _ in speeds})
     )
+
+
+def views_in_copy_test(evidence: Evidence) -> list[SmiView]:
+    """The GPUs that were measured, by name."""
+    gpus = tuple(
+        GpuCells(index=int(device[1]), cells={"product_name": cell("Device", device[2])})
+        for device in {line: DEVICE.match(line) for line in evidence.text.splitlines()}.values()
+        if device
+    )
+    return [SmiView(evidence=evidence, exactness=EXACT_LIST, gpus=gpus, numbered=True)] if gpus else []
 
 
 def _of_nvbandwidth(text: str) -> Iterator[tuple[int, str, float]]:
@@ -94,23 +116,25 @@ def _of_nvbandwidth(text: str) -> Iterator[tuple[int, str, float]]:
 
 
 def _of_bandwidth_test(text: str, gpu: int) -> Iterator[tuple[int, str, float]]:
-    """GPU, direction and speed of pinned copies; bandwidthTest tests one GPU at a time."""
-    way, pinned, scale = "", False, 1.0
-    for line in text.splitlines():
+    """GPU, direction and best speed of each test of pinned copies; bandwidthTest tests one GPU at a time."""
+    way, pinned, scale, best = "", False, 1.0, 0.0
+    for line in [*text.splitlines(), "Bandwidth, "]:
         if "Bandwidth, " in line:
-            way = next((way for title, way in BANDWIDTH_TEST.items() if title in line), "")
+            if best:
+                yield gpu, way, best
+            way, best = next((way for title, way in BANDWIDTH_TEST.items() if title in line), ""), 0.0
         elif "Memory Transfers" in line:
             pinned = "PINNED" in line
         elif "Bandwidth(" in line:
             scale = 1000.0 if "MB/s" in line else 1.0
         elif way and pinned and (row := BANDWIDTH_ROW.match(line)):
-            yield gpu, way, float(row[1]) / scale
+            best = max(best, float(row[1]) / scale)
 
 
 def _numbers(cells: str) -> Iterator[float | None]:
     """The cells of a row; None for `N/A` and what is no number."""
-    for cell in cells.split():
+    for text in cells.split():
         try:
-            yield float(cell)
+            yield float(text)
         except ValueError:
             yield None

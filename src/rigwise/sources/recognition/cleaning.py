@@ -19,6 +19,14 @@ _UNPRINTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\
 _QUOTATION = re.compile(r"^(?:> )*+(?:>{1,2}(?!>) ?)?", re.MULTILINE)
 _BOLD = re.compile(r"^\*\*(?=[^*\n]{20})([^*\n]++)\*\*[ \t]*$", re.MULTILINE)
 """A whole line in bold, as people mark what matters in a log."""
+_GLUED_FENCE = re.compile(r"^[ \t]*(`{3,})(?=[\d|+\[])", re.MULTILINE)
+"""A fence with the first line of the evidence behind it."""
+_ANNOUNCED = re.compile(
+    r"`((?:sudo )?(?:nvidia-smi|numactl|taskset|lspci|dmesg|ethtool|vmstat|mpstat|iostat|top|free|df)\b[^`\n]{0,300})`"
+    r"\)?:[ \t]*$",
+    re.MULTILINE,
+)
+"""A sentence that ends with the command whose output stands below: `I ran (`vmstat 1`):`."""
 _SPREAD_XID = re.compile(
     r"NVRM ?: {1,4}Xid {1,4}\( ?PCI ?: ?([\da-fA-F]{4}) ?: ?([\da-fA-F]{2}) ?: ?([\da-fA-F]{2}) ?\) ?: ?(?=\d)"
 )
@@ -48,6 +56,8 @@ def cleaned(text: str) -> str:
     text = _without_markup(text.replace("\xa0", " "))
     text = _QUOTATION.sub("", text) if text.startswith(">") or "\n>" in text else text
     text = _BOLD.sub(r"\1", text) if "**" in text else text
+    if "`" in text:
+        text = _ANNOUNCED.sub(r"\n`\1`:", _GLUED_FENCE.sub(r"\1\n", text))
     text = _SPREAD_XID.sub(r"NVRM: Xid (PCI:\1:\2:\3): ", text) if "Xid" in text else text
     text = _COLLECTED_AT.sub("", text)
     return _without_container_names(text)

@@ -1,8 +1,10 @@
 """Gives each line of a text to the kind of evidence it belongs to."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from rigwise.knowledge.kinds_of_evidence import KERNEL_LOG
+from rigwise.knowledge.source_code import Block, in_a_block, is_source, source_blocks
 from rigwise.sources.recognition.cleaning import cleaned
 from rigwise.sources.recognition.patterns import Told, any_start, kind_at, told
 from rigwise.sources.recognition.pieces import PROGRAM_OUTPUT, Cut, Pieces, pieces
@@ -31,20 +33,21 @@ def recognise(text: str, name: str = "") -> Pieces:
 def cuts(text: str, name: str = "") -> Iterator[Cut]:
     """Every line of the text in one cut, except boundaries and empty lines between cuts."""
     text, by_name = cleaned(text), _named(name)
+    code = source_blocks(text)
     for section in sections(text):
         if section.told is None and not section.heading:
             section = section._replace(told=by_name)
-        yield from _cut_section(text, section)
+        yield from _cut_section(text, section, code)
 
 
-def _cut_section(text: str, section: Section) -> Iterator[Cut]:
+def _cut_section(text: str, section: Section, code: Sequence[Block]) -> Iterator[Cut]:
     blank = _BLANK_LINES.match(text, section.start, section.end)
     start, above = blank.end() if blank else section.start, section.heading
     hinted = _below_its_command(text, section, start)
     if hinted is not None:
         yield hinted[0]
         start, above = hinted[1], ""
-    while found := any_start().search(text, start, section.end):
+    while found := _next_start(text, start, section.end, code):
         yield from _left_over(text[start : found.start()], above)
         kind = kind_at(text, found.start(), section.end)
         whole = kind.block.match(text, found.start(), section.end)
@@ -52,6 +55,20 @@ def _cut_section(text: str, section: Section) -> Iterator[Cut]:
         yield Cut(kind.kind.key, text[found.start() : end].rstrip())
         start, above = end, ""
     yield from _left_over(text[start : section.end], above)
+
+
+def _next_start(text: str, start: int, end: int, code: Sequence[Block]) -> re.Match[str] | None:
+    """Where the next kind starts outside of source code, in which tests keep the very lines that programs read."""
+    while found := any_start().search(text, start, end):
+        if not in_a_block(code, found.end()) and not _is_quoted_by_a_program(text, found, end):
+            return found
+        line_end = text.find("\n", found.end(), end)
+        start = end if line_end < 0 else line_end + 1
+    return None
+
+
+def _is_quoted_by_a_program(text: str, found: re.Match[str], end: int) -> bool:
+    return kind_at(text, found.start(), end).kind.key == KERNEL_LOG and is_source(text, found.end())
 
 
 def _below_its_command(text: str, section: Section, start: int) -> tuple[Cut, int] | None:
