@@ -21,7 +21,8 @@ BLAMES = ("application", "framework", "driver", "hardware", "link", "power", "en
 CERTAINTIES = ("certain", "likely", "possible")
 
 _ADVICE = re.compile(
-    r"\b(?:if (?:you|your|the|this|it)|when you|in case|to avoid|to prevent|should you|e\.g\.|such as|fix(?:es|ed)?)\b",
+    r"\b(?:if (?:you|your|the|this|it)|when you|in case|to avoid|to prevent|should you|e\.g\.|such as|for example"
+    r"|fix(?:es|ed)?)\b",
     re.IGNORECASE,
 )
 """What stands before an error text that is only spoken of: in a manual, a hint or a list of changes."""
@@ -54,6 +55,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The check whose fault it is evidence for."""
     patterns: tuple[str, ...]
     """Regular expressions, of which one suffices; a space stands for any white space, for terminals break lines."""
+    unless: str = ""
+    """Words beside which it is harmless: the program at work is another one, which does not use what failed."""
     where: str = "program"
     """`program` output or `kernel` log."""
     sample: str
@@ -80,6 +83,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def search(self, text: str) -> Recognised | None:
         """The first place in `text` that tells of it and does not merely speak of it."""
+        if self.unless and _compiled(self.unless).search(text):
+            return None
         if self.least_share:
             return next(filter(None, (_costly(pattern, text, self.least_share) for pattern in self.patterns)), None)
         places = [place for pattern in self.patterns if (place := _place(pattern, text))]

@@ -1,4 +1,4 @@
-"""Whether an error text stands in the source code of a program, as tests and tracebacks show it, and was not printed."""
+"""Whether an error text stands in source code, as tests and tracebacks show it, and was not printed."""
 
 import re
 from collections.abc import Sequence
@@ -8,9 +8,11 @@ from typing import NamedTuple
 MOST_CHARACTERS = 20_000
 """Of one string of several lines."""
 _LINE = re.compile(
-    r"""[ \t]*[+-]?[ \t]*(?:
+    r"""[ \t]*[+-]?[ \t]*[{\[(]{0,3}(?:
         [rfb]?(?:"[^"\\\n]*"|'[^'\\\n]*'),?[ ]*(?:\#[^\n]*)?$                          # a lone string
       | (?:raise|assert|if|elif|return|except|print|logg(?:er|ing)\.\w+|warnings\.warn)\b[^\n]*["'(]
+      | (?:case[ ]|default[ ]?:|\}?[ ]?else[ ])[^\n"']{0,80}["']
+      | (?:description|summary|example|sample|input|expected|pattern|regexp?|fixture|help)[ \t]*[:=][ \t]*["'`]
       | //[^\n]*                                                                       # a comment
       | (?:[\w.\[\]]{1,60}[ \t]*(?::[ \t]|=)[ \t]*|["'][^"'\n]{1,60}["'][ ]=>[ ]|case[ ])
         [&rfbuL]{0,2}["'`][^\n]*["'`][)\]}]{0,4}[,;][ \t]*(?:(?://|\#)[^\n]*)?$        # a field and its string
@@ -20,8 +22,11 @@ _LINE = re.compile(
     )""",
     re.VERBOSE | re.MULTILINE,
 )
-_CALL = re.compile(r"""(?P<name>\w+)\((?:[^()"'`\n]{0,80},[ ]?)?[rfbu]{0,2}["'`]""")
-"""A call with a string; that of an error is how Python and Rust print one."""
+_CALL = re.compile(
+    r"""(?P<name>\.\w{1,60}|\b[a-z]\w{0,60})\((?:[^()"'`\n]{0,80},[ ]?)?"""
+    r"""[rfbu]{0,2}(?P<quote>["'`])(?:(?!(?P=quote))[^\n])*$"""
+)
+"""A call whose string goes on; that of an error, or of a name in capitals, is how Python and Rust print a value."""
 _PRINTED = re.compile(r"(?:Error|Exception|Err|Status|Some|Io|panic|Signal)$")
 _OF_A_LOG = re.compile(
     r"[ \t]*(?:desc|err|error|msg|message|reason|detail|cause|stderr|output|exception)\b[^,;\n]*$", re.IGNORECASE
@@ -44,10 +49,11 @@ class Block(NamedTuple):
 
 @lru_cache(maxsize=4)
 def source_blocks(text: str) -> tuple[Block, ...]:
-    r"""Every string of several lines in a text, and every document that a shell script holds.
+    """Every string of several lines in a text, and every document that a shell script holds.
 
-    >>> [text[one.start : one.end] for text in ['x = \"\"\"\nNVRM: Xid\n\"\"\"\n'] for one in source_blocks(text)]
-    ['= \"\"\"\nNVRM: Xid\n\"\"\"']
+    >>> text = "log = " + 3 * "'" + chr(10) + "NVRM: Xid" + chr(10) + 3 * "'" + chr(10)
+    >>> [(block.start, len(text) - block.end) for block in source_blocks(text)]
+    [(4, 1)]
     """
     if '"""' not in text and "'''" not in text and "`" not in text and "<<" not in text:
         return ()
@@ -68,21 +74,19 @@ def in_a_block(blocks: Sequence[Block], place: int) -> bool:
     return any(block.start <= place < block.end for block in blocks)
 
 
-def is_source_line(line: str) -> bool:
-    """Whether a line is one of a program.
+def is_source(text: str, start: int) -> bool:
+    """Whether a place in a text lies in a string of a program, or in a line that holds nothing else.
 
-    >>> [is_source_line(line) for line in ('  input: "NVRM: Xid (PCI:0000:3b:00): 79",', 'expect(parse("NVRM: Xid"))')]
-    [True, True]
-    >>> [is_source_line(line) for line in ('error = "no CUDA"', "RuntimeError('no CUDA')", '{"message": "NVRM: Xid"},')]
-    [False, False, False]
+    >>> lines = ('  input: "NVRM: Xid (PCI:0000:3b:00): 79",', 'expect(parse("NVRM: Xid"))', '"NVRM: Xid",')
+    >>> [is_source(line, line.index("NVRM")) for line in lines]
+    [True, True, True]
+    >>> lines = ('error = "NVRM: Xid"', "RuntimeError('NVRM: Xid')", '{"message": "NVRM: Xid"},', 'It says "NVRM: Xid"')
+    >>> [is_source(line, line.index("NVRM")) for line in lines]
+    [False, False, False, False]
     """
+    first, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
+    line = text[first : len(text) if end < 0 else end]
     if _LINE.match(line):
         return _OF_A_LOG.match(line) is None
-    call = _CALL.search(line)
+    call = _CALL.search(line[: start - first])
     return call is not None and _PRINTED.search(call["name"]) is None
-
-
-def is_source(text: str, start: int) -> bool:
-    """Whether a place in a text lies in a line of a program."""
-    end = text.find("\n", start)
-    return is_source_line(text[text.rfind("\n", 0, start) + 1 : len(text) if end < 0 else end])

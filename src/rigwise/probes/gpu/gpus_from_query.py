@@ -19,6 +19,12 @@ INSIDE = {
     section: depth for label in paths_by_label() for depth, section in enumerate(label.split("/")[:-1]) if depth
 } | {"bridge chip": 1, "health": 1}
 """Sections that stand inside another one, and how deep."""
+OUTER = {
+    section: label.split("/")[:depth]
+    for label in paths_by_label()
+    for depth, section in enumerate(label.split("/")[:-1])
+}
+"""The sections around one, for a paste that begins inside them."""
 MIG_DEVICE = "mig device"
 WHOLE_LOG = frozenset({"driver_version", "cuda_version", "attached_gpus", "timestamp"})
 PROCESS_LABELS = {"type": "kind", "name": "name", "used gpu memory": "used"}
@@ -92,7 +98,8 @@ def _take(draft: _Draft, line: str) -> None:
         section = line.strip().rstrip(":").lower()
         depth = INSIDE.get(section, 0)
         if draft.sections[:1] != [MIG_DEVICE]:
-            draft.sections = [*draft.sections[:depth], section]
+            around = draft.sections[:depth]
+            draft.sections = [*(around if len(around) == depth else OUTER.get(section, [])), section]
 
 
 def _take_value(draft: _Draft, label: str, text: str) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
-from rigwise.knowledge.source_code import is_source_line
+from rigwise.knowledge.source_code import is_source
 from rigwise.probes.kernel.kernel_lines import line_event, told_event
 from rigwise.probes.kernel.log_times import log_seconds
 from rigwise.records.evidence import Quote, Status
@@ -52,7 +52,7 @@ def told_events(output: str) -> tuple[LogEvent, ...]:
     return tuple(
         msgspec.structs.replace(event, origin=TOLD)
         for event in events
-        if event is not None and not is_source_line(event.line)
+        if event is not None and not is_source(event.line, 0)
     )
 
 

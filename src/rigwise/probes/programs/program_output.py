@@ -7,6 +7,7 @@ from rigwise.probes.answers import parsed
 from rigwise.probes.programs.allocation_failures import allocation_failures, shows_work
 from rigwise.probes.programs.quoting import quoted
 from rigwise.probes.programs.unbroken import unbroken
+from rigwise.probes.programs.whole_cells import whole_cells
 from rigwise.records.evidence import Quote, Status
 from rigwise.records.reading import Reading
 from rigwise.records.software import Interpreter
@@ -28,7 +29,7 @@ def read_program_output(source: Source) -> Reading[str]:
     """What programs printed. It is quoted line by line, so the reading itself quotes only its length."""
     evidence = source.program_output()
     num_lines = f"{len(evidence.text.splitlines())} lines"
-    return parsed("program output", evidence, lambda _text: unbroken(evidence.text), num_lines)
+    return parsed("program output", evidence, lambda _text: whole_cells(unbroken(evidence.text)), num_lines)
 
 
 def read_allocation_failures(output: Reading[str]) -> Reading[tuple[AllocationFailure, ...]]:

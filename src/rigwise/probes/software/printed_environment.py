@@ -32,6 +32,12 @@ _ECHOED = re.compile(
 _WINDOWS = re.compile(
     r"\b[A-Z]:\\[^\n:]{0,200}?(?:python|site-packages|torch)|\bWindows (?:1[01]|Server)\b", re.IGNORECASE
 )
+_PLANNED_FOR_CPU = re.compile(
+    r"^[ \t+|]{0,8}pytorch[ \t:-]{1,40}(?:\S{1,60}::pytorch-)?(\d{1,2}(?:\.\d{1,4}){1,3})[ \t|-]{1,40}(?=\S{0,40}cpu)\S{3,60}",
+    re.MULTILINE,
+)
+"""What conda and mamba are about to install: `pytorch  pytorch/win-64::pytorch-1.10.0-py3.6_cpu_0`."""
+_ASKED_FOR_CUDA = re.compile(r"\b(?:cudatoolkit|pytorch-cuda|pytorch-gpu|cuda-version|cuda-toolkit)\b")
 _OF_ERROR_TEXTS = re.compile(r"^[^\n]*(?:Driver Version|Torch not compiled with CUDA enabled)[^\n]*$", re.MULTILINE)
 """Lines about the driver's CUDA, and one that signatures read, for manuals quote it too."""
 
@@ -43,6 +49,9 @@ def printed_environment(text: str) -> Interpreter:
     >>> found = printed_environment(text)
     >>> found.version, found.frameworks[0].cpu_only, found.frameworks[0].device_capabilities
     ('3.12.13', True, ((12, 0),))
+    >>> planned = "conda install pytorch cudatoolkit=10.1\n  pytorch  pytorch/win-64::pytorch-1.10.0-py3.6_cpu_0\n"
+    >>> printed_environment(planned).frameworks[0].cpu_only
+    True
     >>> printed_environment("Successfully uninstalled torch-2.11.0+cpu").frameworks
     ()
     """
@@ -66,6 +75,8 @@ def _frameworks(text: str, told: dict[str, str]) -> list[Framework]:
     capabilities = (capability,) if capability else ()
     if asked and asked[0].name == "torch":
         torch = asked.pop(0)
+    elif planned := _planned(text):
+        return [*planned, *asked]
     elif "torch" in told:
         torch = Framework(name="torch", version="?", asked_for_cuda="available" in told)
     else:
@@ -84,6 +95,13 @@ def _frameworks(text: str, told: dict[str, str]) -> list[Framework]:
         ),
         *asked,
     ]
+
+
+def _planned(text: str) -> list[Framework]:
+    """The build for the CPU that a package manager chose, and whether the one with CUDA was asked for."""
+    found = _PLANNED_FOR_CPU.search(text)
+    asked_for_cuda = _ASKED_FOR_CUDA.search(text) is not None
+    return [Framework(name="torch", version=found[1], cpu_only=True, asked_for_cuda=asked_for_cuda)] if found else []
 
 
 def _available(torch: Framework, told: dict[str, str]) -> bool | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rigwise.knowledge.kinds_of_evidence import KERNEL_LOG
+from rigwise.knowledge.signatures import is_advice
 from rigwise.knowledge.source_code import Block, in_a_block, is_source, source_blocks
 from rigwise.sources.recognition.cleaning import cleaned
 from rigwise.sources.recognition.patterns import Told, any_start, kind_at, told
@@ -68,7 +69,10 @@ def _next_start(text: str, start: int, end: int, code: Sequence[Block]) -> re.Ma
 
 
 def _is_quoted_by_a_program(text: str, found: re.Match[str], end: int) -> bool:
-    return kind_at(text, found.start(), end).kind.key == KERNEL_LOG and is_source(text, found.end())
+    """Whether a line of a kernel log stands in a program's string, or behind words such as `for example`."""
+    if kind_at(text, found.start(), end).kind.key != KERNEL_LOG:
+        return False
+    return is_source(text, found.end()) or is_advice(text[found.start() : found.end()], found.end() - found.start())
 
 
 def _below_its_command(text: str, section: Section, start: int) -> tuple[Cut, int] | None:
