@@ -288,7 +288,7 @@ def test_docker_is_not_asked_where_no_daemon_runs() -> None:
         path: {"status": "not_found"} for path in ("/run/docker.pid", "/run/snap.docker/docker.pid")
     }
     engine = read_container_engine(pasted({"docker info": "Server:\n Server Version: 1"}, files=files))
-    assert engine.version.status is Status.NOT_FOUND
+    assert engine.version.status is Status.NOT_SUPPORTED
 
 
 def test_docker_info_that_reached_no_daemon_is_unreadable() -> None:

@@ -419,3 +419,33 @@ def test_the_markup_around_a_log_goes_and_the_summary_inside_it_stays() -> None:
 def test_a_line_of_an_nvswitch_is_told_whatever_its_stamp(stamp: str) -> None:
     line = f"{stamp}nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error"
     assert told(line) == {KERNEL_LOG: line}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '\t\tinput: "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.",',
+        '\t\t{in: "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.", want: 79},',
+        "    events = parse('NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.')",
+        'echo "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus." > /dev/kmsg',
+        '      description: "NVRM: Xid (PCI:0000:41:00): 79 means that the GPU has fallen off the bus."',
+        "- [ ] relevant lines of dmesg, for example `NVRM: Xid (PCI:0000:41:00): 79`",
+        'LOG = """\n[ 7211.604409] NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\n"""',
+        "cat <<EOF > log\nNVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\nEOF",
+    ],
+)
+def test_a_line_of_a_log_in_source_code_is_no_log(line: str) -> None:
+    assert recognise(f"func TestParse(t *testing.T) {{\n{line}\n}}\n").kernel_log is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"host": "gpu4", "MESSAGE": "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus."}',
+        'time="2026-01-02T03:04:05Z" level=info msg="NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus."',
+        "dmesg shows `NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.`",
+        "message: 'NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.'",
+    ],
+)
+def test_a_line_of_a_log_in_quotation_marks_is_one(line: str) -> None:
+    assert "Xid" in (recognise(f"It happened again.\n{line}\n").kernel_log or "")

@@ -11,6 +11,7 @@ _LINE = re.compile(
     r"""[ \t]*[+-]?[ \t]*[{\[(]{0,3}(?:
         [rfb]?(?:"[^"\\\n]*"|'[^'\\\n]*'),?[ ]*(?:\#[^\n]*)?$                          # a lone string
       | (?:raise|assert|if|elif|return|except|print|logg(?:er|ing)\.\w+|warnings\.warn)\b[^\n]*["'(]
+      | (?<=\{)[ ]?\w{1,40}:[ ]?["'`]
       | (?:case[ ]|default[ ]?:|\}?[ ]?else[ ])[^\n"']{0,80}["']
       | (?:description|summary|example|sample|input|expected|pattern|regexp?|fixture|help)[ \t]*[:=][ \t]*["'`]
       | //[^\n]*                                                                       # a comment

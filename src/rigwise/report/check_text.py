@@ -37,7 +37,7 @@ def check_text(report: CheckReport, rig_line: str, measured: str = "", *, show_a
     if show_all:
         _add_each(body, arranged)
     else:
-        _add_unknown(body, [finding for finding in arranged.unknown if not _not_applicable(finding)])
+        _add_unknown(body, [finding for finding in arranged.unknown if _is_worth_a_line(finding, report.decision)])
     about = [indented(line, style="dim") for line in (rig_line, measured) if line]
     parts: list[RenderableType] = [verdict(report.decision), *about, Text()]
     if body.row_count:
@@ -153,7 +153,8 @@ def _kinds(arranged: Arranged) -> dict[str, tuple[Finding, ...]]:
         say("notes"): tuple(finding for finding in causes if finding.severity is Severity.NOTE),
         say("symptoms"): tuple(symptom for cause in arranged.causes for symptom in cause.problems),
         say("folded"): tuple(symptom for cause in arranged.causes for symptom in cause.unanswered),
-        say("unknown"): tuple(finding for finding in arranged.unknown if not _not_applicable(finding)),
+        say("unknown"): tuple(one for one in arranged.unknown if not (_not_applicable(one) or _not_recorded(one))),
+        say("not in the evidence"): tuple(finding for finding in arranged.unknown if _not_recorded(finding)),
         say("not applicable"): tuple(finding for finding in arranged.unknown if _not_applicable(finding)),
         say("ok"): arranged.ok,
     }
@@ -162,6 +163,17 @@ def _kinds(arranged: Arranged) -> dict[str, tuple[Finding, ...]]:
 def _not_applicable(finding: Finding) -> bool:
     """Whether the device has no such value, so that nothing will ever make it known."""
     return finding.absence is Status.NOT_SUPPORTED
+
+
+def _not_recorded(finding: Finding) -> bool:
+    """Whether nobody handed over what it needs."""
+    return finding.absence is Status.NOT_RECORDED
+
+
+def _is_worth_a_line(finding: Finding, decision: Decision) -> bool:
+    """Whether it is shown by name: what was not handed over is only counted, unless nothing else can be said."""
+    told = decision.action is not Action.CANNOT_TELL and _not_recorded(finding)
+    return not (told or _not_applicable(finding))
 
 
 def _counts(arranged: Arranged) -> str:

@@ -14,7 +14,7 @@ from rigwise.probes.answers import parsed, version_pair
 from rigwise.probes.gpu.cell_reader import CellReader, bytes_of_mib, count, enabled, number, ratio, whole, yes
 from rigwise.probes.gpu.gpus_from_nvml import short_bus_id
 from rigwise.probes.gpu.smi_messages import explained_value
-from rigwise.probes.gpu.smi_views import GpuCells, ProcessCells
+from rigwise.probes.gpu.smi_views import Cell, GpuCells, ProcessCells
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.gpu import Gpu, GpuProcess, GpuSample, MemoryErrors
 from rigwise.records.reading import Reading, absent, not_asked, present
@@ -35,6 +35,8 @@ ENFORCED_LIMIT = (
 LINK = "pci/pci_gpu_link_info"
 SM_CLOCK = ("clocks/sm_clock", "clocks/graphics_clock")
 REASONS = "clocks_event_reasons/"
+VITAL = ("temperature/gpu_temp", "power_readings/power_draw", "utilization/gpu_util")
+FAILED = "ERR!"
 STATES = frozenset({"Active", "Not Active"})
 NOBODY = frozenset({"", "None"})
 NO_EVIDENCE = Evidence(source="command", key="nvidia-smi", status=Status.OK)
@@ -199,8 +201,24 @@ def _reachable(gpu: GpuCells, evidence: Evidence) -> Reading[bool]:
     handle = gpu.cells.get("handle")
     if handle is not None:
         return absent("GPU handle", msgspec.structs.replace(explained_value(evidence, handle.text), text=handle.quoted))
+    silent = _silent(gpu)
+    if silent is not None:
+        return absent("GPU handle", msgspec.structs.replace(explained_value(evidence, silent.text), text=silent.quoted))
     shown = next((gpu.cells[path].quoted for path in ("pci/pci_bus_id", "uuid") if path in gpu.cells), "")
     return present("GPU handle", True, evidence, shown or f"GPU {gpu.index}")
+
+
+def _silent(gpu: GpuCells) -> Cell | None:
+    """The first `ERR!` of a GPU that cannot even tell its name, or neither temperature, power nor load.
+
+    A single one is no fault of the GPU: drivers under WSL print it for fans and power.
+    """
+    told = [gpu.cells[path] for path in VITAL if path in gpu.cells]
+    failed = [cell for cell in told if cell.text == FAILED]
+    name = gpu.cells.get("product_name")
+    if name is not None and name.text == FAILED:
+        return name
+    return failed[0] if len(failed) == len(told) == len(VITAL) else None
 
 
 def _slowdown_temperature(read: CellReader) -> Reading[int]:

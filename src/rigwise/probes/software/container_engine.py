@@ -44,10 +44,10 @@ def read_container_engine(source: Source) -> ContainerEngine:
 
 
 def _docker_info(source: Source) -> Evidence:
-    """The daemon's answer about itself; not asked where none runs."""
+    """The daemon's answer about itself; where none runs there is nothing to ask."""
     pids = [source.file(path) for path in RUNNING]
     if all(pid.status is Status.NOT_FOUND for pid in pids):
-        return pids[0]
+        return msgspec.structs.replace(pids[0], status=Status.NOT_SUPPORTED)
     argv = ["docker", "info", "--format", "{{json .}}"]
     return source.command(argv, key="docker info", timeout_seconds=INFO_LIMIT_SECONDS)
 

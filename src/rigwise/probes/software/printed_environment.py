@@ -33,7 +33,8 @@ _WINDOWS = re.compile(
     r"\b[A-Z]:\\[^\n:]{0,200}?(?:python|site-packages|torch)|\bWindows (?:1[01]|Server)\b", re.IGNORECASE
 )
 _PLANNED_FOR_CPU = re.compile(
-    r"^[ \t+|]{0,8}pytorch[ \t:-]{1,40}(?:\S{1,60}::pytorch-)?(\d{1,2}(?:\.\d{1,4}){1,3})[ \t|-]{1,40}(?=\S{0,40}cpu)\S{3,60}",
+    r"^[ \t+|]{0,8}pytorch[ \t:-]{1,40}(?:\S{1,60}::pytorch-)?(\d{1,2}(?:\.\d{1,4}){1,3})"
+    r"[ \t|-]{1,40}(?=\S{0,40}cpu)\S{3,60}",
     re.MULTILINE,
 )
 """What conda and mamba are about to install: `pytorch  pytorch/win-64::pytorch-1.10.0-py3.6_cpu_0`."""
