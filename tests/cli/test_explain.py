@@ -113,7 +113,7 @@ def test_a_number_with_several_meanings_lists_each() -> None:
         ("0xC0000135", ["exit status 3221225781, STATUS_DLL_NOT_FOUND"]),
         ("exit code -1073741819", ["exit status 3221225477, STATUS_ACCESS_VIOLATION"]),
         ("fallen off the bus", ["Xid 79"]),
-        ("double bit ecc", ["Xid 48"]),
+        ("double bit ecc", ["The GPU's memory returned wrong data"]),
     ],
 )
 def test_a_code_is_known_however_it_is_written(written: str, subjects: list[str]) -> None:

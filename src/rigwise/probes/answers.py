@@ -8,6 +8,7 @@ from rigwise.records.evidence import Evidence, Status
 from rigwise.records.reading import Reading, absent, present
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 
 
 def parsed(name: str, evidence: Evidence, parse: Callable[[str], T], text: str | None = None) -> Reading[T]:
@@ -19,9 +20,23 @@ def parsed(name: str, evidence: Evidence, parse: Callable[[str], T], text: str |
         return absent(name, evidence)
     try:
         value = parse(evidence.text if text is None else text)
-    except (ValueError, LookupError, OverflowError, RecursionError):
+    except (ValueError, LookupError, ArithmeticError, RecursionError):
         return absent(name, evidence, Status.UNREADABLE)
     return present(name, value, evidence, text)
+
+
+def above_zero(number: N) -> N:
+    """The number itself, for what cannot be nothing: the size of a memory, a measured time.
+
+    Raises:
+        ValueError: it is zero or less.
+
+    >>> above_zero(24)
+    24
+    """
+    if number <= 0:
+        raise ValueError(number)
+    return number
 
 
 def line_with(text: str, start: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rigwise.knowledge.clock_event_reasons import clock_event_reasons
-from rigwise.probes.answers import parsed, version_pair
+from rigwise.probes.answers import above_zero, parsed, version_pair
 from rigwise.probes.gpu.cell_reader import CellReader, bytes_of_mib, count, enabled, number, ratio, whole, yes
 from rigwise.probes.gpu.gpus_from_nvml import short_bus_id
 from rigwise.probes.gpu.smi_messages import explained_value
@@ -52,7 +52,9 @@ def gpu_from_cells(gpu: GpuCells, evidence: Evidence) -> Gpu:
         uuid=read.value("UUID", str, "uuid"),
         pci_bus_id=read.value("PCI address", short_bus_id, "pci/pci_bus_id"),
         compute_capability=read.value("compute capability", version_pair, "compute_cap"),
-        memory_total_bytes=read.value("VRAM total", bytes_of_mib, "fb_memory_usage/total"),
+        memory_total_bytes=read.value(
+            "VRAM total", lambda text: above_zero(bytes_of_mib(text)), "fb_memory_usage/total"
+        ),
         memory_used_bytes=read.value("VRAM used", bytes_of_mib, "fb_memory_usage/used"),
         memory_free_bytes=read.value("VRAM free", bytes_of_mib, "fb_memory_usage/free"),
         gpu_utilization_ratio=read.value("GPU utilisation", ratio, "utilization/gpu_util"),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from rigwise.probes.answers import assignments, parsed
+from rigwise.probes.answers import above_zero, assignments, parsed
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.gpu import Gpu, GpuProcess, MemoryErrors, NvLink
 from rigwise.records.reading import Reading, absent, present
@@ -91,7 +91,7 @@ def read_gpu(source: Source, index: int) -> Gpu:
         uuid=read("UUID", "DeviceGetUUID", str.strip),
         pci_bus_id=read("PCI address", "DeviceGetPciInfo", lambda text: short_bus_id(assignments(text)["busId"])),
         compute_capability=read("compute capability", "DeviceGetCudaComputeCapability", _capability),
-        memory_total_bytes=parsed("VRAM total", memory, _field("total", int)),
+        memory_total_bytes=parsed("VRAM total", memory, _field("total", lambda text: above_zero(int(text)))),
         memory_used_bytes=parsed("VRAM used", memory, _field("used", int)),
         memory_free_bytes=parsed("VRAM free", memory, _field("free", int)),
         gpu_utilization_ratio=parsed("GPU utilisation", utilization, _field("gpu", _percent)),

@@ -2,7 +2,7 @@
 
 import re
 
-from rigwise.probes.answers import line_with, parsed, parsed_line
+from rigwise.probes.answers import above_zero, line_with, parsed, parsed_line
 from rigwise.probes.software.driver import read_loaded_modules
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.host import Host
@@ -30,7 +30,7 @@ def read_host(source: Source) -> Host:
         container=read_container(source),
         wsl=read_wsl(source, version),
         num_cpus=parsed("CPUs", source.file("/sys/devices/system/cpu/online"), num_cpus),
-        ram_total_bytes=parsed_line("RAM", memory, "MemTotal:", kib_line),
+        ram_total_bytes=parsed_line("RAM", memory, "MemTotal:", lambda line: above_zero(kib_line(line))),
         ram_available_bytes=parsed_line("available RAM", memory, "MemAvailable:", kib_line),
         swap_total_bytes=parsed_line("swap", memory, "SwapTotal:", kib_line),
         swap_used_bytes=_swap_used(memory),

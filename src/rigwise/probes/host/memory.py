@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from rigwise.probes.answers import parsed, parsed_line
+from rigwise.probes.answers import above_zero, parsed, parsed_line
 from rigwise.probes.host import control_group, df, free, htop, top, vmstat
 from rigwise.probes.host.columns import derived, first_present
 from rigwise.probes.host.counter_looks import Looks
@@ -44,7 +44,7 @@ def read_free(source: Source, host: Host) -> Host:
         parsed("RAM", source.command([], key="top"), top.memory),
     )
     found = {
-        "ram_total_bytes": derived(shown, "RAM", lambda memory: memory.ram_total),
+        "ram_total_bytes": derived(shown, "RAM", lambda memory: above_zero(memory.ram_total)),
         "ram_available_bytes": derived(shown, "available RAM", lambda memory: memory.ram_available),
         "swap_total_bytes": derived(shown, "swap", lambda memory: memory.swap_total),
         "swap_used_bytes": derived(shown, "swap used", lambda memory: memory.swap_used),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from rigwise.probes.answers import parsed
+from rigwise.probes.answers import above_zero, parsed
 from rigwise.records.profile import Profile, ProfileRow
 from rigwise.records.reading import Reading
 from rigwise.sources.source import Source
@@ -43,7 +43,7 @@ def profile(text: str) -> Profile:
     """
     spent = {match[1]: seconds(match[2]) for match in _TOTAL.finditer(totals(text))}
     gpu = [value for place, value in spent.items() if place != "CPU"]
-    return Profile(cpu_seconds=spent["CPU"], gpu_seconds=gpu[0] if gpu else None, rows=tuple(_rows(text)))
+    return Profile(cpu_seconds=above_zero(spent["CPU"]), gpu_seconds=gpu[0] if gpu else None, rows=tuple(_rows(text)))
 
 
 def seconds(cell: str) -> float:
