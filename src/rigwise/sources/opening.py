@@ -4,6 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,6 +23,8 @@ from rigwise.sources.unpacking import DAMAGED, MAX_PART_BYTES, Part, Room, TooMu
 from rigwise.speech import say
 
 MAX_FOLDER_FILES = 2000
+MAX_FOLDER_NAMES = 50_000
+"""Looked at, whatever they are: a home folder or /proc holds millions."""
 _EVIDENCE = (layout.NVML, layout.COMMAND_INDEX, layout.FILES, layout.FILE_INDEX, layout.KERNEL_LOG)
 
 
@@ -82,13 +85,20 @@ def _parts_of_folder(folder: Path) -> Iterator[Part]:
 
 def _files(folder: Path) -> Iterator[Path]:
     """By name. In /proc, a file of size 0 may block whoever reads it."""
-    num_files = 0
+    yield from islice(filter(_holds_something, islice(_names(folder), MAX_FOLDER_NAMES)), MAX_FOLDER_FILES)
+
+
+def _names(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         folders.sort()
-        for file in (Path(place, name) for name in sorted(names)):
-            if num_files < MAX_FOLDER_FILES and file.is_file() and file.stat().st_size > 0:
-                num_files += 1
-                yield file
+        yield from (Path(place, name) for name in sorted(names))
+
+
+def _holds_something(file: Path) -> bool:
+    try:
+        return file.is_file() and file.stat().st_size > 0
+    except OSError:  # not for this user, or gone
+        return False
 
 
 def _from_stream(name: str, stream: BinaryIO) -> Source:

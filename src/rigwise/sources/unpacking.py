@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from typing import IO, Any, BinaryIO, NamedTuple
 
 from rigwise.sources.big_log import BLOCK_BYTES, scan_blocks, scan_file
+from rigwise.sources.recognition.decoding import decoded
 from rigwise.speech import say
 
 MAX_PART_BYTES = 32 * 2**20
@@ -122,7 +123,8 @@ def parts(name: str, stream: BinaryIO, room: Room, depth: int = 0) -> Iterator[P
     elif depth < MAX_DEPTH and head[257:262] == b"ustar":
         yield from _tar_parts(stream, room, depth)
     else:
-        content = _content(stream)
+        is_binary = b"\x00" in head and decoded(head) is None  # a disk image of terabytes is not read for nothing
+        content = head if is_binary else _content(stream)
         room.take(content)
         yield Part(name, content)
 
