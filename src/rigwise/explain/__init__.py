@@ -9,10 +9,13 @@ from rigwise.records.explanation import ExplainReport, Explanation
 from rigwise.sources.opening import open_source
 from rigwise.sources.source import Source
 
+A_FEW = 2000
+"""Characters: more is no name and no phrase, and what it holds was looked for as evidence."""
+
 
 def explain(words: str) -> ExplainReport:
     """What a code, a name or a text means, given as words."""
-    found = explain_code(words) or _text(words) or explain_named(words)
+    found = explain_code(words) or _text(words) or (explain_named(words) if len(words) <= A_FEW else ())
     near = () if found else (*similar_names(words), *similar_texts(words))
     return ExplainReport(asked=words, explanations=found, near=near)
 
@@ -30,4 +33,4 @@ def _text(words: str) -> tuple[Explanation, ...]:
         found = explain_text(open_source("-", io.BytesIO(words.encode("utf-8", "replace"))))
     except BadInput:
         found = ()
-    return found or explain_words(words)
+    return found or (explain_words(words) if len(words) <= A_FEW else ())

@@ -189,7 +189,7 @@ def explain_named(words: str) -> tuple[Explanation, ...]:
 
 def similar_names(words: str) -> tuple[str, ...]:
     """Names of codes and checks that are written similarly, the most similar first."""
-    if len(words.split()) > MOST_WORDS_OF_A_NAME:
+    if len(words) > MAX_LENGTH or len(words.split()) > MOST_WORDS_OF_A_NAME:
         return ()
     names = {plain_name(row.name): row.name for row in error_codes()} | {
         plain_name(one): one for one in check_catalogue()
