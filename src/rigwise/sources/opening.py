@@ -22,6 +22,8 @@ from rigwise.sources.source import Source
 from rigwise.sources.unpacking import DAMAGED, MAX_PART_BYTES, Part, Room, TooMuch, blocks, parts
 from rigwise.speech import say
 
+RUN_DATABASE = "run.sqlite"
+"""What every run folder holds, whether or not its machine was noted."""
 MAX_FOLDER_FILES = 2000
 MAX_FOLDER_NAMES = 50_000
 """Looked at, whatever they are: a home folder or /proc holds millions."""
@@ -68,6 +70,8 @@ def _from_folder(folder: Path) -> Source:
             return RecordedSource(folder)
         except ValueError as failure:
             raise _unusable(str(folder), say("its tables are damaged: {failure}", failure=failure)) from failure
+    if (folder / RUN_DATABASE).exists():
+        raise _unusable(str(folder), say("this run was stopped before anything of its machine was written down"))
     return _from_parts(str(folder), list(_parts_of_folder(folder)))
 
 
