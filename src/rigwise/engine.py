@@ -64,7 +64,7 @@ def _of_check(check: str, row: CheckRow, rig: Rig) -> list[Finding]:
     quotes = tuple(one.quote for one in told if one.quote.text not in shown)
     evidence = tuple(dict.fromkeys((*problems[0].evidence, *quotes)))
     judged = shown if problems[0].severity is Severity.NOTE else set()
-    printed = [row.severity for one in told if one.where == "program" and one.quote.text not in judged]
+    printed = [one.severity or row.severity for one in told if one.where == "program" and one.quote.text not in judged]
     gravest = max((problems[0].severity, *printed), key=SEVERITIES.index)
     first = msgspec.structs.replace(problems[0], evidence=evidence, severity=gravest)
     return [first, *problems[1:]]
@@ -78,7 +78,7 @@ def _told_problem(check: str, row: CheckRow, told: Sequence[Told], rig: Rig) -> 
         target=first.target or RIG,
         title=row.title,
         verdict=Verdict.PROBLEM,
-        severity=row.severity,
+        severity=max((one.severity or row.severity for one in told), key=SEVERITIES.index),
         because=first.meaning,
         evidence=tuple(dict.fromkeys(one.quote for one in told)),
         next_steps=(first.action, *(_mending(told, rig) or first.next_steps or row.next_steps)),

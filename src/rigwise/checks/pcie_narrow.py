@@ -42,7 +42,8 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     """A note for half of the lanes where the slot may have no more; otherwise a warning."""
     by_driver = [gpu for gpu in rig.gpus if gpu.pcie_link_width.present]
     described = {gpu.pci_bus_id.value for gpu in by_driver}
-    by_bus = [link for link in rig.topology.pcie_links if link.address not in described and link.card.present]
+    links = [link for link in rig.topology.pcie_links if link.address or not by_driver]
+    by_bus = [link for link in links if link.address not in described and link.card.present]
     if not by_driver and not by_bus:
         next(_unread(rig), not_asked("PCIe width")).need()
     seats = [*(_from_driver(gpu, rig) for gpu in by_driver), *(_from_bus(link, rig) for link in by_bus)]

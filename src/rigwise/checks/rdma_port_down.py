@@ -1,10 +1,11 @@
-"""A port for RDMA is down, where its neighbours work.
+"""A port for RDMA is down, where its neighbours work, or no port works at all.
 
-What: a few InfiniBand or RoCE ports are down among several of the same kind that work; or a link is up, and no subnet
-manager has taken it into the InfiniBand network.
+What: a few InfiniBand or RoCE ports are down among several of the same kind that work; or every port is; or a link is
+up, and no subnet manager has taken it into the InfiniBand network.
 Why: NCCL spreads its work over all ports of a kind; with one of them missing, jobs on several machines hang, fail or
 lose that share of the bandwidth.
-How to tell: the states of ibstat. Ports of a kind that mostly are down are not in use here, and left alone.
+How to tell: the states of ibstat. Ports of a kind that mostly are down are not in use here, and left
+alone while others work.
 """
 
 from collections import Counter
@@ -26,7 +27,10 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     ports = reading.need()
     waiting = [port for port in ports if port.state == INITIALIZING and port.link_layer == "infiniband"]
     missing = [port for port in ports if port.state == DOWN and _is_meant_to_work(port, ports)]
-    if missing:
+    if all(port.state == DOWN for port in ports):
+        because = say("None of them works: {ports}.", ports=", ".join(map(_named, ports)))
+        yield Problem(because, (reading,))
+    elif missing:
         because = say("Down, while others of the same kind work: {ports}.", ports=", ".join(map(_named, missing)))
         yield Problem(because, (reading,))
     elif waiting:

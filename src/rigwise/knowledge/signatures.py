@@ -1,9 +1,10 @@
 """Error texts by which faults are told: one table per family under knowledge/signatures, validated once."""
 
 import datetime
+import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from statistics import median
@@ -13,6 +14,7 @@ import msgspec
 
 from rigwise.knowledge.check_catalogue import check_catalogue
 from rigwise.knowledge.source_code import in_a_block, is_source, source_blocks
+from rigwise.records.finding import Severity
 from rigwise.speech import say
 from rigwise.units import percent
 
@@ -36,6 +38,8 @@ FEWEST_STEPS = 3
 """Our choice: the first step alone always waits, for the loader's workers start."""
 FEW_CHARACTERS = 2**20
 """Of longer different lines than that, only the different words are kept."""
+LONG_WORD = 1000
+"""Characters; longer than any symbol that a linker misses."""
 
 
 class Recognised(msgspec.Struct, frozen=True):
@@ -66,6 +70,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     meaning: str
     """May use what the patterns' named groups find: `{found}`."""
     blame: str
+    severity: Severity | None = None
+    """Where the text alone tells of less than the check's fault can be."""
     certainty: str
     """How sure the text alone is: `certain`, `likely`, `possible`."""
     action: str = ""
@@ -123,7 +129,9 @@ def words_of(text: str) -> str:
     ['step', 'of']
     """
     lines = "\n".join(dict.fromkeys(text.translate(_NO_DIGITS).split("\n")))
-    return lines if len(lines) < FEW_CHARACTERS else " ".join(dict.fromkeys(lines.split()))
+    if len(lines) < FEW_CHARACTERS:
+        return lines
+    return " ".join(dict.fromkeys(word[:LONG_WORD] for word in _LITERAL.findall(lines)))
 
 
 @cache
@@ -162,12 +170,31 @@ def _places(pattern: str, text: str) -> Iterator[Recognised]:
 
 
 def _costly(pattern: str, text: str, least_share: float) -> Recognised | None:
-    """The first step of which a part took so much, where it does so in most steps."""
+    """The first step of which a part took so much, where it does so in most steps, or in a few that outweigh them."""
     steps = [(place, share_of_step(place.values)) for place in _places(pattern, text)]
-    if len(steps) < FEWEST_STEPS or (share := median(share for _, share in steps)) < least_share:
+    if len(steps) < FEWEST_STEPS:
+        return None
+    share = max(median(share for _, share in steps), _share_of_all([place.values for place, _ in steps]))
+    if share < least_share:
         return None
     place = next(place for place, own in steps if own >= least_share)
     return msgspec.structs.replace(place, values=place.values | {"share": percent(share)})
+
+
+def _share_of_all(steps: Sequence[Mapping[str, str]]) -> float:
+    """The share (0 to 1) of the part in all steps together, where the averages that the last one gives agree; else 0.
+
+    The first step is left out: it waits for the loader's start.
+
+    >>> rare = [{"whole": w, "part": p, "whole_mean": "8", "part_mean": "7"} for w, p in (("1", "0"), ("67", "66"))]
+    >>> _share_of_all([rare[0], *rare])
+    0.875
+    """
+    if "part_mean" not in steps[-1]:
+        return 0.0
+    part, whole = (sum(float(step[name]) for step in steps[1:]) for name in ("part", "whole"))
+    means = share_of_step({"part": steps[-1]["part_mean"], "whole": steps[-1]["whole_mean"]})
+    return min(part / whole, means) if 0 < whole < math.inf else 0.0
 
 
 def share_of_step(values: Mapping[str, str]) -> float:

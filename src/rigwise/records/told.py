@@ -3,6 +3,7 @@
 import msgspec
 
 from rigwise.records.evidence import Quote
+from rigwise.records.finding import Severity
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +25,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """The GPU it names, or ""."""
     where: str = "program"
     """`program` output or `kernel` log."""
+    severity: Severity | None = None
+    """Where the text tells of less than the check's fault can be."""
 
 
 class AllocationFailure(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,7 +85,7 @@ class PcieLink(msgspec.Struct, frozen=True, kw_only=True):
     """The PCIe link of one GPU, seen from both ends: the GPU's own, and the port it is plugged into."""
 
     address: str
-    """Of the GPU: `0000:41:00.0`"""
+    """Of the GPU: `0000:41:00.0`; "" where it is not told."""
     name: str = ""
     """The GPU's name as the PCI ID list has it: `GeForce RTX 4090`; "" where it is not told."""
     chip: str = ""

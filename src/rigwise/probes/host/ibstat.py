@@ -9,10 +9,10 @@ _HEAD = re.compile(
     r"|Infiniband device '(?P<device>[\w.-]{1,40})' port (?P<number>\d{1,3}) status:)[ \t]*$",
     re.MULTILINE,
 )
-_MODEL = re.compile(r"\bCA type: (\S{1,40})")
-_STATE = re.compile(r"^[ \t]*state: +(?:\d{1,2}: )?(\w{1,20})", re.MULTILINE | re.IGNORECASE)
-_PHYSICAL = re.compile(r"^[ \t]*phys(?:ical)? state: +(?:\d{1,2}: )?(\w{1,24})", re.MULTILINE | re.IGNORECASE)
-_LAYER = re.compile(r"^[ \t]*link[ _]layer: +(\w{1,20})", re.MULTILINE | re.IGNORECASE)
+_MODEL = re.compile(r"\bCA type:[ \t]+(\S{1,40})")
+_STATE = re.compile(r"^[ \t]*state:[ \t]+(?:\d{1,2}: )?(\w{1,20})", re.MULTILINE | re.IGNORECASE)
+_PHYSICAL = re.compile(r"^[ \t]*phys(?:ical)? state:[ \t]+(?:\d{1,2}: )?(\w{1,24})", re.MULTILINE | re.IGNORECASE)
+_LAYER = re.compile(r"^[ \t]*link[ _]layer:[ \t]+(\w{1,20})", re.MULTILINE | re.IGNORECASE)
 _ADAPTER = re.compile(r"^(?=[ \t]{0,8}(?:CA '|Infiniband device '))", re.MULTILINE)
 _TELLING = re.compile(r"[ \t]*(?:CA '|Port \d|Infiniband device '|(?:phys(?:ical)? )?state:)", re.IGNORECASE)
 MAX_QUOTED_LINES = 12

@@ -1,7 +1,7 @@
 """Events of the kernel log and the fabric manager's log, in order, with what only the lines around them tell."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import msgspec
 
@@ -95,13 +95,12 @@ def _above(lines: Sequence[str], number: int) -> Sequence[str]:
 
 
 def _trace_names_driver(lines: Sequence[str], number: int) -> bool:
-    """Whether the trace below a hung task goes through NVIDIA's modules."""
-    for line in lines[number + 1 : number + 1 + TRACE_LINES]:
-        if "blocked for more" in line:
-            return False
-        if "[nvidia" in line:
-            return True
-    return False
+    """Whether the trace below a hung task goes through NVIDIA's modules; where it is cut, whether they are loaded."""
+    trace = list(takewhile(lambda line: "blocked for more" not in line, lines[number + 1 : number + 1 + TRACE_LINES]))
+    if any("[nvidia" in line for line in trace):
+        return True
+    is_cut = not any("RIP:" in line or "Call Trace" in line or "Call trace" in line for line in trace)
+    return is_cut and any("Modules linked in:" in line and " nvidia" in line for line in trace)
 
 
 def _newest_first(events: Sequence[LogEvent]) -> bool:

@@ -101,4 +101,5 @@ def _one(signature: Signature, quote: Quote, place: Recognised) -> Told:
         next_steps=signature.next_steps,
         mends=signature.mends,
         where=signature.where,
+        severity=signature.severity,
     )

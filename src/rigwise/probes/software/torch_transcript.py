@@ -23,7 +23,8 @@ _QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("torch device", r"torch\.cuda\.get_device_name\(", r"(.*\S)"),
     ("torch mps", r"torch\.backends\.mps\.is_available\(\)", _BOOL),
     ("tensorflow version", r"\b(?:tf|tensorflow)\.__version__", _VERSION),
-    ("tensorflow gpus", r"list_physical_devices\(", r"(\[.*\]?)"),
+    ("tensorflow gpus", r"list_physical_devices\(", r"(\[.*\]?|(?:^|[A-Za-z]: {0,4})\d{1,3}\s*$)"),
+    ("tensorflow available", r"\btest\.is_gpu_available\(", _BOOL),
     ("jax version", r"\bjax\.__version__", _VERSION),
     ("jax devices", r"\bjax\.(?:local_)?devices\(", r"(\[.*\]?)"),
     ("jax backend", r"\bjax\.default_backend\(\)", r"\b(cpu|gpu|cuda|tpu)\b"),
@@ -37,6 +38,11 @@ _LABELLED: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("torch count", re.compile(r"\b(?:gpu|device)[ _]count\W{1,4}(\d{1,3})\b", re.I)),
 )
 """Lines that name what they tell, as scripts print them."""
+_UNMISTAKABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("tensorflow gpus", re.compile(r"\bnum gpus available\W{1,4}(\d{1,3})\s*$", re.I)),
+    ("tensorflow gpus", re.compile(r"^\s*(\[PhysicalDevice\(name='.*)")),
+)
+"""Such lines whose words are TensorFlow's own, and need no question above them: its log often stands between."""
 _CODE = re.compile(
     r"^\s*(?:>>>|\.\.\.|In \[\d+\]:|import |from \w+ import|print\(|python\S* -c|py -c)|\bpython\S* -c\b"
 )
@@ -88,8 +94,9 @@ def _answers(text: str, *, labelled: bool) -> Iterator[tuple[str, str]]:
         while pending and (found := _ANSWERS[pending[0]].search(line, position)):
             yield pending.pop(0), found[1]
             position = found.end()
-        if position == 0 and labelled:
-            yield from ((field, found[1]) for field, label in _LABELLED if (found := label.search(line)))
+        if position == 0:
+            labels = (*_UNMISTAKABLE, *(_LABELLED if labelled else ()))
+            yield from ((field, found[1]) for field, label in labels if (found := label.search(line)))
 
 
 def _asked(line: str) -> list[str]:
@@ -142,16 +149,28 @@ def incompatibility(text: str) -> dict[str, Any]:
 
 
 def _tensorflow(told: dict[str, str]) -> Framework | None:
-    if "tensorflow version" not in told and "tensorflow gpus" not in told:
+    if not any(field.startswith("tensorflow") for field in told):
         return None
-    count = told["tensorflow gpus"].count("PhysicalDevice(") if "tensorflow gpus" in told else None
+    count = _number_of_devices(told["tensorflow gpus"]) if "tensorflow gpus" in told else None
     return Framework(
         name="tensorflow",
         version=told.get("tensorflow version", "?"),
-        cuda_available=None if count is None else count > 0,
+        cuda_available=_yes(told.get("tensorflow available")) if count is None else count > 0,
         device_count=count,
         asked_for_cuda=True,
     )
+
+
+def _number_of_devices(answer: str) -> int:
+    """How many GPUs a list names, or its length.
+
+    >>> _number_of_devices("[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]")
+    1
+    >>> _number_of_devices("Num GPUs Available: 2")
+    2
+    """
+    length = re.search(r"\d+$", answer.strip())
+    return int(length[0]) if length else answer.count(":GPU:")
 
 
 def _jax(told: dict[str, str]) -> Framework | None:

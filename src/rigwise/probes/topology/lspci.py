@@ -12,6 +12,8 @@ IDENTITY = re.compile(r"\b(10de:[0-9a-f]{4})\b", re.IGNORECASE)
 PRODUCT = re.compile(r"\[([^\[\]]*[ A-Za-z][^\[\]]*)\]")
 SPEED = re.compile(r"Speed\s*([\d.]+)\s*GT/s")
 WIDTH = re.compile(r"Width\s*x(\d+)")
+ASKED_FOR = re.compile(r"^-s ?(?:([\da-f]{4}):)?([\da-f]{2}:[\da-f]{2}\.[0-7])$", re.IGNORECASE | re.MULTILINE)
+"""The command that asked for one device; its answer may have lost the heading, to grep for instance."""
 BELOW = re.compile(r"secondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})")
 DISPLAY_CLASSES = ("VGA compatible controller", "3D controller", "Display controller", "0300", "0302", "0380")
 """In words, or with -n as codes."""
@@ -41,6 +43,11 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is a display device of NVIDIA, be it an NVSwitch's neighbour or a laptop's."""
         kind, _, rest = self.description.partition(": ")
         return kind.startswith(DISPLAY_CLASSES) and (NVIDIA in rest or bool(IDENTITY.search(rest)))
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether only its link is told."""
+        return not self.description
 
     @property
     def device_id(self) -> str:
@@ -90,6 +97,8 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 def parse_devices(text: str) -> tuple[Device, ...]:
     r"""Every PCI function, in order; of one that is printed twice, the longer text.
 
+    Where no function is named, the links of 16 lanes: devices other than GPUs that have as many are rare.
+
     Raises:
         LookupError: there is none.
 
@@ -102,9 +111,28 @@ def parse_devices(text: str) -> tuple[Device, ...]:
         known = found.get(device.address)
         if known is None or len(device.lines) > len(known.lines):
             found[device.address] = device
-    if not found:
+    devices = tuple(found.values()) or tuple(_unnamed(text))
+    if not devices:
         raise LookupError("no PCI device")
-    return tuple(found.values())
+    return devices
+
+
+def _unnamed(text: str) -> Iterator[Device]:
+    r"""The links whose devices are not named, with the address that was asked for.
+
+    >>> text = "-s 01:00.0\n  LnkCap: Port #0, Speed 8GT/s, Width x16\n  LnkSta: Speed 5GT/s, Width x1 (downgraded)"
+    >>> [(device.address, link_end(device).width) for device in _unnamed(text)]
+    [('0000:01:00.0', 1)]
+    """
+    asked = ASKED_FOR.search(text)
+    address = f"{asked[1] or '0000'}:{asked[2]}".lower() if asked else ""
+    can = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("LnkCap:"):
+            can = line
+        elif line.startswith("LnkSta:") and "Width x16" in can:
+            yield Device(address=address, description="", lines=(can, line))
+            can = ""
 
 
 def _devices(text: str) -> Iterator[Device]:

@@ -89,7 +89,8 @@ def _lanes(text: str) -> int | None:
 def links_from_lspci(devices: tuple[Device, ...], evidence: Evidence) -> tuple[PcieLink, ...]:
     """The links of the NVIDIA display devices that lspci lists, and of the ports above them."""
     below = {device.secondary_bus: device for device in devices if device.secondary_bus}
-    return tuple(_link_from_lspci(device, below, evidence) for device in devices if device.is_nvidia_gpu)
+    gpus = (device for device in devices if device.is_nvidia_gpu or device.is_unnamed)
+    return tuple(_link_from_lspci(device, below, evidence) for device in gpus)
 
 
 def _link_from_lspci(device: Device, below: dict[str, Device], evidence: Evidence) -> PcieLink:
@@ -112,5 +113,5 @@ def _end_from_lspci(device: Device, evidence: Evidence, name: str) -> Reading[Li
 
 
 def _quoted(device: Device) -> Iterator[str]:
-    yield f"{device.address} {device.description}"
+    yield from filter(None, (f"{device.address} {device.description}".strip(),))
     yield from (line for line in device.lines if line.startswith(("LnkCap:", "LnkSta:")))
