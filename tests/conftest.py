@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from fake_gpu.machine import fake_machine as simulate
 from rigwise.train.waiting import sleep_while_waiting
 
 sleep_while_waiting()
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""Whoever starts the tests in the background ignores Ctrl-C; the programs under test would inherit that."""
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

@@ -54,7 +54,7 @@ def test_the_needles_find_every_line_that_reports_something() -> None:
     )
 
 
-OTHER_NEEDLES = (b"nouveau", b"module", b"NVIDIA", b"[10de:", b"file-max", b"mlx5_core", b"infiniband", b"efa ")
+OTHER_NEEDLES = tuple(b"nouveau|module|NVIDIA|[10de:|: BAR |file-max|mlx5_core|infiniband|efa ".split(b"|"))
 """For lines that say more about the line above, and for those that other checks read in the kernel log itself."""
 
 XID_LINE = "NVRM: Xid (PCI:0000:41:00): 79, pid=7, GPU has fallen off the bus."

@@ -112,7 +112,7 @@ def test_lspci_names_card_bridge_and_link() -> None:
     assert (bridge.secondary_bus, bridge.redirects, bridge.is_nvidia_gpu) == ("0000:01", True, False)
     assert (bridge.is_above(card.address), bridge.is_above(switch.address)) == (True, False)
     assert (card.name, card.chip, card.device_id, card.is_nvidia_gpu) == ("A100 PCIe 40GB", "GA100", "10de:20f1", True)
-    assert link_end(card) == LinkEnd(gen=4, width=8, gen_max=4, width_max=16)
+    assert link_end(card) == LinkEnd(gen=4, width=8, gen_max=4, width_max=16, narrowed=True)
     assert (switch.address, switch.is_nvidia_gpu) == ("0005:00:00.0", False)
 
 

@@ -1,29 +1,24 @@
 """The driver refuses the GPU.
 
-What: the kernel log holds the driver's own statement that it does not support this card, or only with the other kind
-of module.
-Why: each driver branch drops old chips and knows no later ones; Blackwell needs the open kernel modules, chips before
-Turing the closed ones.
+What: the kernel log holds the driver's own statement that it does not support this card; or, beside cards that work,
+only with the other kind of module.
+Why: each driver branch drops old chips and knows no later ones.
 How to tell: NVRM lines of the kernel log (source text: NVIDIA open-gpu-kernel-modules, kernel-open/nvidia).
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
-from rigwise.knowledge.advice import driver_commands
+from rigwise.knowledge.failed_starts import NEEDS_CLOSED, NEEDS_OPEN, WORKS
 from rigwise.records.excerpt import log_lines
 from rigwise.records.finding import Problem, Severity
 from rigwise.records.kernel_events import pci_address
 from rigwise.records.rig import Rig
 from rigwise.speech import say
 
-NEEDS_OPEN = r"NVRM:.{0,80}requires use of the NVIDIA open kernel"
-NEEDS_CLOSED = r"NVRM:.{0,80}is not supported by open\b"
 LEGACY = r"NVRM:.{0,80}the NVIDIA (?P<branch>\d{2,3})\.xx Legacy drivers"
 UNKNOWN = r"(?:NVRM:.{0,80}|^[^A-Za-z]{0,40}(?:\S{1,60} )?(?:kernel:)?\s{1,40}is )not supported by the(?! required)"
 """The second line of the message has no mark of its own where a log was wrapped."""
-WORKS = r"Initialized nvidia-drm"
-"""The driver brought another card up."""
 LINES_BACK = 2
 """The message names the card at most so many lines above its verdict."""
 
@@ -33,14 +28,13 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     listed = rig.num_gpus.need() if rig.num_gpus.present else 0
     if listed and not rig.kernel_log.present:
         return
-    for pattern in (NEEDS_OPEN, NEEDS_CLOSED, LEGACY, UNKNOWN):
+    for pattern in (*((NEEDS_OPEN, NEEDS_CLOSED) if listed else ()), LEGACY, UNKNOWN):
         lines = log_lines(rig.kernel_log, pattern)
         refused = _refused(rig.kernel_log.need(), pattern)
         if lines and (not listed or _is_another(refused, rig)):
             works = listed or log_lines(rig.kernel_log, WORKS)
-            because, action = _beside_others(listed) if listed else _words(pattern, lines[-1].need())
-            steps = driver_commands(rig) if pattern == NEEDS_OPEN and not listed else ()
-            yield Problem(because, lines[-2:], steps, Severity.WARNING if works else None, action=action)
+            because, action = _beside_others(listed) if listed else _words(lines[-1].need())
+            yield Problem(because, lines[-2:], severity=Severity.WARNING if works else None, action=action)
             return
 
 
@@ -68,18 +62,8 @@ def _beside_others(listed: int) -> tuple[str, str]:
     )
 
 
-def _words(pattern: str, line: str) -> tuple[str, str]:
+def _words(line: str) -> tuple[str, str]:
     """What the driver says, and which one to install."""
-    if pattern == NEEDS_OPEN:
-        return (
-            say("This card works only with the open kernel modules, and the closed ones are installed."),
-            say("Install the driver with the open kernel module, then restart."),
-        )
-    if pattern == NEEDS_CLOSED:
-        return (
-            say("This card is older than Turing and works only with the closed kernel module; the open one is loaded."),
-            say("Install the driver with the closed kernel module, of branch 580 or older, then restart."),
-        )
     legacy = re.search(LEGACY, line)
     if legacy:
         branch = legacy["branch"]

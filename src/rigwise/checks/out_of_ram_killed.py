@@ -15,6 +15,9 @@ from rigwise.speech import say
 from rigwise.units import memory
 
 IN_GROUP = "cgroup out of memory"
+IN_GROUP_LIMIT = "oom-kill:"
+CALLED = "invoked oom-killer"
+"""The first line of a report, the only one where the rest was cut."""
 
 
 def check_rig(rig: Rig) -> Iterator[Problem]:
@@ -23,12 +26,12 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     events = rig.log_events.need()
     kills = events_of(events, EventKind.OOM_KILL)
     limits = events_of(events, EventKind.OOM_LIMIT)
-    if not kills and not any("oom-kill:" in event.line for event in limits):
+    if not kills and not any(word in event.line for word in (IN_GROUP_LIMIT, CALLED) for event in limits):
         return
     current = [event for event in kills if not event.past] or kills
     past = all(event.past for event in (*kills, *limits))
     shown = (*current[:2], *[event for event in limits if event.past == past][:1])
-    because = " ".join((_who(current), _limit(current, limits)))
+    because = " ".join(filter(None, (_who(current), _limit(current, limits))))
     in_group = _in_group(current, limits)
     action = (
         say("Raise the memory limit of the container or job, or use fewer or smaller loader workers.")
@@ -55,10 +58,12 @@ def _who(kills: Sequence[LogEvent]) -> str:
 
 
 def _in_group(kills: Sequence[LogEvent], limits: Sequence[LogEvent]) -> bool:
-    return any(IN_GROUP in event.line for event in kills) or any("oom-kill:" in event.line for event in limits)
+    return any(IN_GROUP in event.line for event in kills) or any(IN_GROUP_LIMIT in event.line for event in limits)
 
 
 def _limit(kills: Sequence[LogEvent], limits: Sequence[LogEvent]) -> str:
+    if not kills and not _in_group(kills, limits):
+        return ""
     if not _in_group(kills, limits):
         return say("The machine had no RAM left.")
     sizes = [event.size_bytes for event in limits if event.size_bytes]

@@ -30,7 +30,7 @@ class Seat(NamedTuple):
     target: str
     address: str
     now: int
-    can: int
+    can: int | None
     """Lanes that card and slot have in common."""
     slot: int | None
     """Lanes of the slot."""
@@ -47,7 +47,7 @@ def check_rig(rig: Rig) -> Iterator[Problem]:
     if not by_driver and not by_bus:
         next(_unread(rig), not_asked("PCIe width")).need()
     seats = [*(_from_driver(gpu, rig) for gpu in by_driver), *(_from_bus(link, rig) for link in by_bus)]
-    yield from (_problem(seat, rig) for seat in seats if seat is not None and seat.now < seat.can)
+    yield from (_problem(seat, rig) for seat in seats if seat is not None and (seat.can is None or seat.now < seat.can))
 
 
 def _unread(rig: Rig) -> Iterator[Reading[Any]]:
@@ -81,7 +81,10 @@ def _from_bus(link: PcieLink, rig: Rig) -> Seat | None:
         target=f"{link.address} ({link.name})" if link.name else link.address,
         address=link.address,
         now=end.width,
-        can=min((lanes for lanes in (end.width_max, card, slot.width_max) if lanes), default=end.width),
+        can=min(
+            (lanes for lanes in (end.width_max, card, slot.width_max) if lanes),
+            default=None if end.narrowed else end.width,
+        ),
         slot=slot.width_max,
         gen=min((gen for gen in (end.gen_max, slot.gen_max) if gen), default=None),
         readings=(link.card, *((link.port,) if link.port.present else ())),
@@ -100,13 +103,15 @@ def _problem(seat: Seat, rig: Rig) -> Problem:
     )
 
 
-def _lanes(now: int, can: int) -> str:
+def _lanes(now: int, can: int | None) -> str:
+    if can is None:
+        return say("The link uses {now} PCIe lanes, fewer than the card has.", now=now)
     return say("The link uses {now} of {can} PCIe lanes.", now=now, can=can)
 
 
-def _cost(gen: int | None, now: int, can: int) -> str:
+def _cost(gen: int | None, now: int, can: int | None) -> str:
     """What the lanes carry at the generation the link can do; "" where that is not known."""
-    slow, full = (gb_per_second(gen or 0, lanes) for lanes in (now, can))
+    slow, full = (gb_per_second(gen or 0, lanes) for lanes in (now, can or 0))
     if slow is None or full is None:
         return ""
     return say("It carries {slow} GB/s each way instead of {full}.", slow=significant(slow), full=significant(full))

@@ -2,7 +2,8 @@
 
 What: SXids that the NVSwitch driver or the fabric manager calls non-fatal.
 Why: most follow from the end of a program or from a fault of a GPU; one that repeats points to a link.
-How to tell: the word in the line itself; a code that NVIDIA says to ignore is only a note.
+How to tell: the word in the line itself; a code that NVIDIA says to ignore is only a note, unless
+it repeats.
 """
 
 from collections.abc import Iterator

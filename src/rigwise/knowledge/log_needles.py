@@ -35,5 +35,6 @@ NEEDLES: tuple[bytes, ...] = (
     b"-- Boot",
     b"-- Reboot",
     b"[10de:",
+    b": BAR ",
 )
 """Every line that a check of the kernel log reads holds one of them; most lines of a log hold none."""

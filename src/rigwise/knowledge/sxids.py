@@ -16,6 +16,9 @@ from rigwise.records.kernel_events import EventKind, LogEvent, events_of
 from rigwise.records.rig import Rig
 from rigwise.speech import say
 
+FEWEST_THAT_REPEAT = 2
+"""NVIDIA's action for a harmless code is to look again if it repeats."""
+
 
 class SxidRow(msgspec.Struct, frozen=True, kw_only=True):
     """One SXid code."""
@@ -78,7 +81,8 @@ def _problem(address: str, events: Sequence[LogEvent]) -> Problem:
         codes=", ".join(dict.fromkeys(_named(event) for event in events)),
         count=len(events),
     )
-    harmless = all(one.action == "IGNORE" for one in rows) and bool(rows) and not is_fatal(lead)
+    once = len(events) < FEWEST_THAT_REPEAT
+    harmless = once and all(one.action == "IGNORE" for one in rows) and bool(rows) and not is_fatal(lead)
     severity = Severity.NOTE if harmless or lead.past else None
     return Problem(because, (lead.reading,), severity=severity, action=row.what_to_do if row and is_fatal(lead) else "")
 

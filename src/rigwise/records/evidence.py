@@ -4,6 +4,9 @@ from enum import StrEnum
 
 import msgspec
 
+MAX_QUOTED_CHARACTERS = 4000
+"""Our choice: a screenful. A text of megabytes that nobody understands stands in no report once per check."""
+
 
 class Status(StrEnum):
     """Whether a question was answered, and if not, why not."""
@@ -56,5 +59,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return {"nvml": f"NVML {self.key}", "command": f"$ {self.key}"}.get(self.source, self.key)
 
     def quote(self, text: str | None = None) -> Quote:
-        """This evidence, or the one line of it that matters, ready to be shown."""
-        return Quote(self.origin, self.text.strip() if text is None else text.strip())
+        """This evidence, or the one line of it that matters, ready to be shown; a long one is cut."""
+        shown = self.text.strip() if text is None else text.strip()
+        if len(shown) > MAX_QUOTED_CHARACTERS:
+            shown = f"{shown[:MAX_QUOTED_CHARACTERS]}..."
+        return Quote(self.origin, shown)

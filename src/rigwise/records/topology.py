@@ -79,6 +79,8 @@ class LinkEnd(msgspec.Struct, frozen=True, kw_only=True):
     width: int | None = None
     gen_max: int | None = None
     width_max: int | None = None
+    narrowed: bool | None = None
+    """Whether it is said to use fewer lanes than it can; lspci writes `Width x8 (downgraded)`, or `(ok)`."""
 
 
 class PcieLink(msgspec.Struct, frozen=True, kw_only=True):

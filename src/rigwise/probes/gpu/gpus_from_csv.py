@@ -62,7 +62,7 @@ def _blocks(text: str) -> Iterator[tuple[list[str], list[Sequence[str]]]]:
     header: list[str] = []
     rows: list[Sequence[str]] = []
     for line in text.splitlines():
-        fields = next(csv.reader([line.replace("\x00", "")], skipinitialspace=True), [])
+        fields = _fields(line)
         if _is_header(fields):
             if header:
                 yield header, rows
@@ -71,6 +71,17 @@ def _blocks(text: str) -> Iterator[tuple[list[str], list[Sequence[str]]]]:
             rows.append(fields)
     if header:
         yield header, rows
+
+
+def _fields(line: str) -> list[str]:
+    """The cells of a line.
+
+    >>> _fields('0, "GeForce, RTX", 31 %'), _fields("0, 99 %")
+    (['0', 'GeForce, RTX', '31 %'], ['0', '99 %'])
+    """
+    if '"' in line:
+        return next(csv.reader([line.replace("\x00", "")], skipinitialspace=True), [])
+    return [field.lstrip(" ") for field in line.split(",")] if line else []
 
 
 def _is_header(fields: Sequence[str]) -> bool:

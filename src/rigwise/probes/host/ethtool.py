@@ -9,13 +9,17 @@ SPEED = re.compile(r"\bSpeed: (\d{1,7})Mb/s")
 DUPLEX = re.compile(r"\bDuplex: (Full|Half)")
 DETECTED = re.compile(r"\bLink detected: (yes|no)")
 MODE = re.compile(r"\b(\d{1,7})base[\w-]{1,12}/(?:Full|Half)")
-STATISTIC = re.compile(r"^\s{1,12}([\w.\[\]-]{1,64}): (\d{1,20})$", re.MULTILINE)
+STATISTIC = re.compile(r"^\s{1,12}(?:[rt]xq?\d{1,4}: )?([\w.\[\]-]{1,64}): (\d{1,20})$", re.MULTILINE)
+"""Some drivers count queue by queue: `rxq0: rx_pkts: 1000`."""
 USUAL_MBIT_PER_SECOND = 1000
 """What a port offers that does not say: a 10-gigabit card on a switch with fewer is no fault."""
 BAD_FRAMES = frozenset(
     {"rx_crc_errors", "rx_errors", "rx_align_errors", "rx_symbol_errors", "tx_errors", "rx_fcs_errors"}
 )
 """Names that drivers share: frames damaged on the way."""
+PACKETS = ("rx_packets", "tx_packets", "rx_pkts", "tx_pkts")
+DROPS = ("rx_dropped", "rx_drops_no_frags", "rx_missed_errors", "rx_out_of_buffer", "rx_no_buffer_count")
+"""Packets for which the machine had no room."""
 
 
 def links(text: str) -> tuple[Interface, ...]:
@@ -70,13 +74,15 @@ def statistics(text: str) -> Interface:
     ...      rx_crc_errors: 30''').errors
     30
     """
-    counters = {name: int(value) for name, value in STATISTIC.findall(text)}
+    counters: dict[str, int] = {}
+    for name, value in STATISTIC.findall(text):
+        counters[name] = counters.get(name, 0) + int(value)
     if not counters:
         raise LookupError("statistics")
-    packets = [counters[name] for name in ("rx_packets", "tx_packets") if name in counters]
+    packets = [counters[name] for name in PACKETS if name in counters]
     return Interface(
         name="",
         packets=sum(packets) if packets else None,
         errors=max((counters[name] for name in BAD_FRAMES if name in counters), default=None),
-        dropped=counters.get("rx_dropped"),
+        dropped=next((counters[name] for name in DROPS if name in counters), None),
     )

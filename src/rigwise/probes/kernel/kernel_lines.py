@@ -96,6 +96,7 @@ RULES = _rules(
         EventKind.OOM_LIMIT,
         r"oom-kill:constraint=CONSTRAINT_MEMCG(?:.{0,400}?oom_memcg=(?P<subject>[^,\s]{1,300}))?",
     ),
+    ("invoked oom-killer", EventKind.OOM_LIMIT, r"(?P<process>\S{1,32}) invoked oom-killer"),
     ("failcnt", EventKind.OOM_LIMIT, r"memory: usage \d{1,15}kB, limit (?P<kib>\d{1,15})kB, failcnt"),
     (
         "blocked for more",

@@ -12,13 +12,22 @@ KEY = "torch profiler"
 UNIT_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _TOTAL = re.compile(r"Self (CPU|CUDA|XPU) time total:\s*([\d.]+\s*(?:us|ms|s))\b")
 _TIME = re.compile(r"([\d.]+)\s*(us|ms|s)\b")
+SHOWN_ROWS = 4
+LEAST_PERCENT = 5.0
+"""Our choice: the share of a smaller row is too coarse to tell the whole by."""
+_PERCENT = re.compile(r"(\d{1,3}\.\d{1,2})%")
 _GAP = re.compile(r"\s{2,}")
 
 
 def read_profile(source: Source) -> Reading[Profile]:
     """The last profile that somebody handed over."""
     evidence = source.command([], key=KEY)
-    return parsed("profile of the script", evidence, lambda _quoted: profile(evidence.text), totals(evidence.text))
+    return parsed("profile of the script", evidence, lambda _quoted: profile(evidence.text), _shown(evidence.text))
+
+
+def _shown(text: str) -> str:
+    """The totals; of a table that is cut above them, its first rows."""
+    return totals(text) or "\n".join("  ".join(cells.values()) for cells in _cells(text)[:SHOWN_ROWS])
 
 
 def totals(text: str) -> str:
@@ -34,8 +43,10 @@ def totals(text: str) -> str:
 def profile(text: str) -> Profile:
     r"""The last table of a text.
 
+    Where it is cut above its totals, the CPU time follows from the share of a row.
+
     Raises:
-        LookupError: it has no total.
+        LookupError: it tells no total.
 
     >>> found = profile("Name  Self CPU  # of Calls\naten::mm  12.0ms  50\nSelf CPU time total: 17ms")
     >>> round(found.cpu_seconds, 6), found.gpu_seconds, found.rows[0].num_calls
@@ -43,7 +54,24 @@ def profile(text: str) -> Profile:
     """
     spent = {match[1]: seconds(match[2]) for match in _TOTAL.finditer(totals(text))}
     gpu = [value for place, value in spent.items() if place != "CPU"]
-    return Profile(cpu_seconds=above_zero(spent["CPU"]), gpu_seconds=gpu[0] if gpu else None, rows=tuple(_rows(text)))
+    cpu_seconds = spent["CPU"] if "CPU" in spent else _total_by_share(text)
+    return Profile(cpu_seconds=above_zero(cpu_seconds), gpu_seconds=gpu[0] if gpu else None, rows=tuple(_rows(text)))
+
+
+def _total_by_share(text: str) -> float:
+    r"""The CPU time in seconds of which the first row has a share of some percent.
+
+    Raises:
+        LookupError: no row tells.
+
+    >>> _total_by_share("Name  Self CPU %  Self CPU\naten::mm  50.00%  12.0s")
+    24.0
+    """
+    for cells in _cells(text):
+        share = _PERCENT.fullmatch(cells.get("Self CPU %", ""))
+        if share and float(share[1]) >= LEAST_PERCENT:
+            return 100 * seconds(cells["Self CPU"]) / float(share[1])
+    raise LookupError("Self CPU time total")
 
 
 def seconds(cell: str) -> float:
@@ -60,17 +88,21 @@ def seconds(cell: str) -> float:
 
 
 def _rows(text: str) -> Iterator[ProfileRow]:
-    """The rows below the last line of column names; lines that are no rows are passed over."""
+    """The rows of the last table; lines that are no rows are passed over."""
+    yield from (row for cells in _cells(text) if (row := _row(cells)) is not None)
+
+
+def _cells(text: str) -> list[dict[str, str]]:
+    """The lines below the last line of column names that have as many cells."""
     columns: list[str] = []
-    rows: list[ProfileRow] = []
+    lines: list[dict[str, str]] = []
     for line in text.splitlines():
         cells = _GAP.split(line.strip())
         if "Self CPU" in cells:
-            columns, rows = cells, []
+            columns, lines = cells, []
         elif len(cells) == len(columns):
-            row = _row(dict(zip(columns, cells, strict=True)))
-            rows += [] if row is None else [row]
-    yield from rows
+            lines.append(dict(zip(columns, cells, strict=True)))
+    return lines
 
 
 def _row(cells: dict[str, str]) -> ProfileRow | None:

@@ -14,6 +14,7 @@ SPEED = re.compile(r"Speed\s*([\d.]+)\s*GT/s")
 WIDTH = re.compile(r"Width\s*x(\d+)")
 ASKED_FOR = re.compile(r"^-s ?(?:([\da-f]{4}):)?([\da-f]{2}:[\da-f]{2}\.[0-7])$", re.IGNORECASE | re.MULTILINE)
 """The command that asked for one device; its answer may have lost the heading, to grep for instance."""
+MARK = re.compile(r"Width\s*x\d+\s*\((downgraded|ok)\)")
 BELOW = re.compile(r"secondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})")
 DISPLAY_CLASSES = ("VGA compatible controller", "3D controller", "Display controller", "0300", "0302", "0380")
 """In words, or with -n as codes."""
@@ -97,7 +98,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 def parse_devices(text: str) -> tuple[Device, ...]:
     r"""Every PCI function, in order; of one that is printed twice, the longer text.
 
-    Where no function is named, the links of 16 lanes: devices other than GPUs that have as many are rare.
+    Where no function is named, the links that could be a GPU's: of 16 lanes, or, without a word on that, narrowed.
 
     Raises:
         LookupError: there is none.
@@ -130,8 +131,10 @@ def _unnamed(text: str) -> Iterator[Device]:
     for line in map(str.strip, text.splitlines()):
         if line.startswith("LnkCap:"):
             can = line
-        elif line.startswith("LnkSta:") and "Width x16" in can:
-            yield Device(address=address, description="", lines=(can, line))
+        elif line.startswith("LnkSta:"):
+            marked = MARK.search(line)
+            if "Width x16" in can or (not can and marked and marked[1] == "downgraded"):
+                yield Device(address=address, description="", lines=tuple(filter(None, (can, line))))
             can = ""
 
 
@@ -157,12 +160,19 @@ def link_end(device: Device) -> LinkEnd:
 
     >>> lines = ("LnkCap: Port #0, Speed 16GT/s, Width x16", "LnkSta: Speed 2.5GT/s (downgraded), Width x8 (ok)")
     >>> link_end(Device(address="", description="", lines=lines))
-    LinkEnd(gen=1, width=8, gen_max=4, width_max=16)
+    LinkEnd(gen=1, width=8, gen_max=4, width_max=16, narrowed=False)
     """
     can, does = device.line("LnkCap"), device.line("LnkSta")
     if not (can or does):
         raise LookupError("no link")
-    return LinkEnd(gen=_gen(does), width=_width(does), gen_max=_gen(can), width_max=_width(can))
+    marked = MARK.search(does)
+    return LinkEnd(
+        gen=_gen(does),
+        width=_width(does),
+        gen_max=_gen(can),
+        width_max=_width(can),
+        narrowed=marked[1] == "downgraded" if marked else None,
+    )
 
 
 def _gen(text: str) -> int | None:
