@@ -52,6 +52,18 @@ def test_every_sxid_is_explained() -> None:
         assert one.check in check_catalogue()
 
 
+@pytest.mark.parametrize(("words", "last"), [("xid 999", "172"), ("SXid 1", "30006")])
+def test_a_code_in_no_table_is_told_where_the_table_ends(words: str, last: str) -> None:
+    report = explain(words)
+    assert (report.explanations, report.near) == ((), ())
+    assert f" to {last}, read on " in report.beyond
+
+
+def test_a_reason_that_is_newer_than_the_table_is_blamed_on_nobody() -> None:
+    (one,) = explain_code("0x10000")
+    assert one.blame == ""
+
+
 def test_every_clock_event_reason_is_explained() -> None:
     for reason in clock_event_reasons():
         (one,) = explain_code(f"{reason.bit:#x}")

@@ -3,7 +3,7 @@
 import io
 
 from rigwise.errors import BadInput
-from rigwise.explain.codes import explain_code, explain_named, similar_names
+from rigwise.explain.codes import beyond_the_tables, explain_code, explain_named, similar_names
 from rigwise.explain.texts import explain_text, explain_words, similar_texts
 from rigwise.records.explanation import ExplainReport, Explanation
 from rigwise.sources.opening import open_source
@@ -16,8 +16,9 @@ A_FEW = 2000
 def explain(words: str) -> ExplainReport:
     """What a code, a name or a text means, given as words."""
     found = explain_code(words) or _text(words) or (explain_named(words) if len(words) <= A_FEW else ())
-    near = () if found else (*similar_names(words), *similar_texts(words))
-    return ExplainReport(asked=words, explanations=found, near=near)
+    beyond = "" if found else beyond_the_tables(words)
+    near = () if found or beyond else (*similar_names(words), *similar_texts(words))
+    return ExplainReport(asked=words, explanations=found, beyond=beyond, near=near)
 
 
 def explain_evidence(source: Source) -> ExplainReport:

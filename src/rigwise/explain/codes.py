@@ -1,7 +1,7 @@
 """Codes and names: Xid, SXid, clock event reasons, return codes, checks. A bare number may mean several things."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rigwise.explain.spelled import MAX_LENGTH, mask_written, names_written, number_written, plain, xids_written
 from rigwise.explain.words import blame_words, by_the_code, of_check
@@ -42,6 +42,26 @@ def explain_code(words: str) -> tuple[Explanation, ...]:
         return tuple(_of_codes(codes_numbered(numbered.number, numbered.libraries)))
     mask = mask_written(written)
     return _of_mask(mask) if mask is not None else tuple(_of_name(words.strip()))
+
+
+def beyond_the_tables(words: str) -> str:
+    """What is known of an Xid or SXid that stands in no table; "" for anything else.
+
+    >>> beyond_the_tables("xid 999"), beyond_the_tables("hello")
+    ("Xid 999 is not in NVIDIA's catalog as rigwise holds it (1 to 172, read on 2026-11-30).", '')
+    """
+    kind, codes = xids_written(plain(words)) if len(words) <= MAX_LENGTH else ("", ())
+    if not codes:
+        return ""
+    table: Mapping[int, XidRow | SxidRow] = sxids() if kind == "sxid" else xids()
+    return say(
+        "{kind} {codes} is not in NVIDIA's catalog as rigwise holds it ({first} to {last}, read on {date}).",
+        kind="SXid" if kind == "sxid" else "Xid",
+        codes=", ".join(map(str, codes)),
+        first=min(table),
+        last=max(table),
+        date=max(row.checked_on for row in table.values()),
+    )
 
 
 def _of_number(number: int) -> Iterator[Explanation]:
@@ -152,7 +172,7 @@ def _of_reason(reason: ClockEventReason) -> Explanation:
     return Explanation(
         subject=say("clock event reason {bit}, {name}", bit=f"{reason.bit:#x}", name=reason.name),
         meaning=reason.meaning,
-        blame=blame_words("nobody" if reason.verdict is ClockEventVerdict.BENIGN else "power"),
+        blame=blame_words("nobody" if reason.verdict is ClockEventVerdict.BENIGN else "power") if reason.source else "",
         certainty=by_the_code(),
         surer=say("Judge a share of a window, never one sample: read it some times while the GPU works."),
         fix=fix,

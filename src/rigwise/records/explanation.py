@@ -38,5 +38,7 @@ class ExplainReport(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = EXPLAIN_SCHEMA
     asked: str
     explanations: tuple[Explanation, ...]
+    beyond: str = ""
+    """Where the code is of a known kind and in no table: what the table ends at."""
     near: tuple[str, ...] = ()
     """Where nothing was recognised: names that are similar."""

@@ -52,6 +52,9 @@ def _add(body: Table, label: str, line: str) -> None:
 
 def unexplained_text(report: ExplainReport) -> RenderableType:
     """Nothing was recognised: what is similar, and what else to try."""
+    if report.beyond:
+        newer = say("A newer driver may report it: https://docs.nvidia.com/deploy/xid-errors/")
+        return Group(Text(report.beyond, style="bold"), indented(newer), Text(), next_line("sudo dmesg | grep NVRM"))
     parts: list[RenderableType] = [Text(say("nothing in it is an error that rigwise knows"), style="bold")]
     if report.near:
         parts.append(indented(say("similar:"), style="dim"))
