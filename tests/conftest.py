@@ -14,7 +14,8 @@ from rigwise.train.waiting import sleep_while_waiting
 
 sleep_while_waiting()
 signal.signal(signal.SIGINT, signal.default_int_handler)
-"""Whoever starts the tests in the background ignores Ctrl-C; the programs under test would inherit that."""
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""Who starts the tests in the background, or by nohup, ignores these; the programs under test would inherit that."""
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

@@ -15,7 +15,7 @@ from rigwise.knowledge.advice import mending_command
 from rigwise.knowledge.check_catalogue import CheckRow, check_catalogue
 from rigwise.probes.rig import read_rig
 from rigwise.records.evidence import Quote, Status
-from rigwise.records.finding import RIG, CheckReport, Finding, Problem, Severity, Verdict
+from rigwise.records.finding import RIG, Action, CheckReport, Decision, Finding, Problem, Severity, Verdict
 from rigwise.records.gpu import Gpu
 from rigwise.records.reading import AbsentReading, Reading, watch_readings
 from rigwise.records.rig import Rig
@@ -34,7 +34,17 @@ def diagnose(source: Source, *, python: str | None = None, only: Sequence[str] =
 
 def judge(rig: Rig, only: Sequence[str] = ()) -> CheckReport:
     """The decision about a machine already read."""
-    return msgspec.structs.replace(decide(run_checks(rig, only)), identity=identity(rig))
+    report = decide(run_checks(rig, only))
+    return msgspec.structs.replace(report, decision=_unless_failed(report, rig), identity=identity(rig))
+
+
+def _unless_failed(report: CheckReport, rig: Rig) -> Decision:
+    """The decision; that it cannot be told where a program broke off in unknown words and nothing else was found."""
+    found = any(finding.verdict is Verdict.PROBLEM for finding in report.findings)
+    if report.decision.action is not Action.GO or found or not rig.broke_off.present:
+        return report.decision
+    because = say("a program failed in words that rigwise does not know: {line}", line=rig.broke_off.need())
+    return Decision(action=Action.CANNOT_TELL, because=because, next_steps=("rigwise check",))
 
 
 def run_checks(rig: Rig, only: Sequence[str] = ()) -> tuple[Finding, ...]:

@@ -1,4 +1,5 @@
 import time
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from rigwise.errors import BadInput
 from rigwise.probes.rig import read_rig
 from rigwise.records.evidence import Status
 from rigwise.records.finding import Action, Verdict
+from rigwise.sources.opening import open_source
 from rigwise.sources.recorded import RecordedSource
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -81,3 +83,18 @@ def test_checks_take_little_time() -> None:
     began = time.perf_counter()
     run_checks(rig)
     assert time.perf_counter() - began < 0.2
+
+
+HEALTHY = "$ lspci\n00:00.0 Host bridge: Intel Corporation Device a700\n00:02.0 VGA compatible controller: Intel UHD\n"
+
+
+def test_a_failure_in_unknown_words_is_no_go() -> None:
+    traceback = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nacme.FrobError: no frob\n'
+    report = diagnose(open_source(["-"], BytesIO(f"{HEALTHY}$ python a.py\n{traceback}".encode())))
+    assert report.decision.action is Action.CANNOT_TELL
+    assert "acme.FrobError: no frob" in report.decision.because
+
+
+def test_without_a_failure_the_same_text_is_go() -> None:
+    report = diagnose(open_source(["-"], BytesIO(f"{HEALTHY}$ python a.py\nstep 1, no Error: yet\n".encode())))
+    assert report.decision.action is Action.GO

@@ -41,6 +41,7 @@ def test_only_some_checks_run(rigwise: Run) -> None:
 
 def test_a_path_without_from(rigwise: Run) -> None:
     assert_one_clear_error(rigwise("check", "dmesg.txt"), "rigwise check --from dmesg.txt")
+    assert_one_clear_error(rigwise("check", "my log.txt"), "rigwise check --from 'my log.txt'")
 
 
 @pytest.mark.parametrize(

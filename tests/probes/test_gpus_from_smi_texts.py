@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from rigwise.probes.gpu.gpus_from_csv import MOST_ROWS
 from rigwise.probes.gpu.gpus_from_smi import READERS, SmiAnswers
 from rigwise.records.evidence import Evidence, Status
 
@@ -219,6 +220,16 @@ def test_a_watch_in_which_the_head_comes_again() -> None:
     assert len(gpu.samples.need()) == 120
 
 
+def test_a_long_watch_of_several_gpus_keeps_all_of_them() -> None:
+    """Every eighth of the rows would be those of one GPU."""
+    rows = [(number % 8, 90 if number % 8 == 5 else 0) for number in range(8 * MOST_ROWS)]
+    dmon = "# gpu sm\n# Idx %\n" + "".join(f"    {gpu} {busy}\n" for gpu, busy in rows)
+    series = "index, utilization.gpu [%]\n" + "".join(f"{gpu}, {busy} %\n" for gpu, busy in rows)
+    for smi in (answers(dmon=dmon), answers(gpus=series)):
+        assert [gpu.gpu_utilization_ratio.value for gpu in smi.gpus] == [0, 0, 0, 0, 0, 0.9, 0, 0]
+        assert {len(gpu.samples.need()) for gpu in smi.gpus} == {MOST_ROWS // 8}
+
+
 def test_the_load_and_the_link_are_those_of_one_moment() -> None:
     """An idle link beside a busy GPU would look like a fault that there is not."""
     idle_link = "index, timestamp, pcie.link.gen.current, pcie.link.gen.max, pcie.link.width.max\n"
@@ -244,6 +255,8 @@ def test_two_mebibytes_of_anything_take_two_seconds(key: str) -> None:
         "| 0 x Off | 00000000:41:00.0 Off | 0 |\n",
         "0 " * 3000 + "\n",
         " " * 200_000 + ":\n",
+        " " * 200_000 + "x\n",
+        f"| Processes: |\n| 0 1234 C python{' ' * 2000}x |\n",
     )
     for sample in samples:
         text = sample * (2 * MIB // len(sample))

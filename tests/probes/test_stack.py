@@ -291,6 +291,13 @@ def test_docker_is_not_asked_where_no_daemon_runs() -> None:
     assert engine.version.status is Status.NOT_SUPPORTED
 
 
+def test_a_folder_that_may_not_be_read_is_no_empty_one() -> None:
+    hidden: dict[str, Answer] = {"/etc/cdi": {"status": "not_permitted"}, "/var/run/cdi": {"status": "not_found"}}
+    assert read_container_engine(pasted({}, files=hidden)).cdi_devices.status is Status.NOT_PERMITTED
+    missing: dict[str, Answer] = {path: {"status": "not_found"} for path in hidden}
+    assert read_container_engine(pasted({}, files=missing)).cdi_devices.value == ()
+
+
 def test_docker_info_that_reached_no_daemon_is_unreadable() -> None:
     text = (
         "Client:\n Version: 27.3.1\nServer:\nERROR: Cannot connect to the Docker daemon at unix:///var/run/docker.sock."

@@ -84,6 +84,12 @@ def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
     assert len(kept) == big_log.MAX_LINE_BYTES
 
 
+def test_carriage_returns_within_a_line_are_part_of_it(tmp_path: Path) -> None:
+    """As progress bars write them into the log of a training run."""
+    log = b"step 1\rstep 2 NVRM: Xid 79\rstep 3\nusb\nAER: x\r\n"
+    assert scanned(log, tmp_path) == b"step 1\rstep 2 NVRM: Xid 79\rstep 3\nAER: x\r"
+
+
 def large_log(folder: Path, needle: str) -> Path:
     path = folder / "kern.log"
     with path.open("wb") as file:

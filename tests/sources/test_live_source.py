@@ -4,12 +4,13 @@ import os
 import socket
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from rigwise.records.evidence import Status
-from rigwise.sources.commands import MAX_OUTPUT_BYTES
+from rigwise.sources.commands import LEFT_OUT, MAX_OUTPUT_BYTES
 from rigwise.sources.files import MAX_FILE_BYTES
 from rigwise.sources.live import LiveSource
 
@@ -72,7 +73,16 @@ def test_output_is_bounded_and_never_undecodable() -> None:
     flood = f"import sys; sys.stdout.buffer.write(b'\\xff' * {MAX_OUTPUT_BYTES + 10})"
     answer = LiveSource().command([sys.executable, "-c", flood])
     assert answer.status is Status.OK
-    assert answer.text == "\ufffd" * MAX_OUTPUT_BYTES
+    assert answer.text.replace(LEFT_OUT.decode(), "") == "\ufffd" * MAX_OUTPUT_BYTES
+
+
+def test_of_a_long_output_the_beginning_and_the_end_are_kept() -> None:
+    numbers = f"for number in range({MAX_OUTPUT_BYTES // 4}): print(number)"
+    lines = LiveSource().command([sys.executable, "-c", numbers]).text.splitlines()
+    cut = lines.index(LEFT_OUT.decode().strip())
+    assert (lines[0], lines[-1]) == ("0", str(MAX_OUTPUT_BYTES // 4 - 1))
+    assert all(int(later) == int(earlier) + 1 for earlier, later in pairwise(line for line in lines[cut + 1 :] if line))
+    assert sum(map(len, lines)) <= MAX_OUTPUT_BYTES + len(LEFT_OUT)
 
 
 def test_programs_that_cannot_be_started(tmp_path: Path) -> None:

@@ -200,8 +200,24 @@ def test_damaged_tables_are_refused(table: str, row: str, tmp_path: Path) -> Non
     assert "damaged" in refused.value.why
 
 
+def test_damaged_tables_of_a_recording_inside_a_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "unpacked/evidence").mkdir(parents=True)
+    (tmp_path / "unpacked/evidence/nvml.tsv").write_text("-\tInit\tperhaps\t\n")
+    with pytest.raises(BadInput) as refused:
+        open_source(str(tmp_path))
+    assert "damaged" in refused.value.why
+
+
+def test_a_name_that_no_file_can_have_was_not_recorded(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    assert open_source(str(tmp_path)).file("/" + "x" * 300).status is Status.NOT_RECORDED
+
+
 def test_a_recording_cannot_reach_outside_its_folder(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "sent/commands").mkdir(parents=True)
     (tmp_path / "sent/commands/index.tsv").write_text("nvidia-smi\tok\t0\t0.1\t../../secret\n")
-    assert open_source(str(tmp_path / "sent")).command(["nvidia-smi"]).text == ""
+    (tmp_path / "sent/files").mkdir()
+    source = open_source(str(tmp_path / "sent"))
+    assert source.command(["nvidia-smi"]).text == ""
+    assert source.file("/../../secret").status is Status.NOT_RECORDED

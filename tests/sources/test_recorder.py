@@ -1,6 +1,7 @@
 """The recorder passes answers through, and what it writes answers the same."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,6 +76,30 @@ def test_the_first_answer_stands(tmp_path: Path) -> None:
     assert recorder.file("/value").text == "2"
     recorder.write(tmp_path / "evidence", masked=False)
     assert RecordedSource(tmp_path).file("/value").text == "1"
+
+
+def test_a_name_in_the_path_of_a_control_group_is_still_hidden(tmp_path: Path) -> None:
+    """A service named after a person is no word by which evidence is asked for."""
+    group = "/sys/fs/cgroup/system.slice/ada.service/memory.max"
+    (tmp_path / "root" / group.lstrip("/")).parent.mkdir(parents=True)
+    (tmp_path / "root" / group.lstrip("/")).write_text("max\n")
+    (tmp_path / "root/note").write_text("ada uses memory\n")
+    recorder = Recorder(LiveSource(tmp_path / "root"))
+    recorder.file(group), recorder.file("/note")
+    written = recorder.write(tmp_path / "evidence", identity=Identity(("ada", "memory"), "salt"))
+    assert not any("ada" in str(path) for path in written)
+    assert RecordedSource(tmp_path).file("/note").text.startswith("name-")
+    assert RecordedSource(tmp_path).file("/note").text.endswith(" uses memory\n")
+
+
+def test_many_files_are_written_in_time_that_grows_with_their_number(tmp_path: Path) -> None:
+    """A server with eight GPUs is asked for several hundred."""
+    recorder = Recorder(LiveSource(tmp_path))
+    for number in range(1000):
+        recorder.file(f"/sys/bus/pci/devices/0000:{number:04x}:00.0/class")
+    began = time.process_time()
+    recorder.recording(masked=False)
+    assert time.process_time() - began < 2
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

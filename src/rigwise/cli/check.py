@@ -1,5 +1,6 @@
 """`rigwise check`: what is wrong with this machine, or with recorded evidence of one."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,7 +88,7 @@ def _evidence(sources: Sequence[str] | None, paths: Sequence[str] | None) -> tup
         raise BadInput(
             say("unexpected: {paths}", paths=" ".join(paths)),
             say("check looks at this machine unless --from names something else"),
-            say("rigwise check --from {paths}", paths=" ".join(paths)),
+            say("rigwise check --from {paths}", paths=shlex.join(paths)),
         )
     return (*(sources or ()), *(paths or ()))
 
@@ -110,7 +111,7 @@ def _refuse_data(data: Path | None, *, deep: bool) -> None:
         raise BadInput(
             say("--data was given without --deep"),
             say("it names the folder whose disk is measured, and only --deep measures"),
-            say("rigwise check --deep --data {folder}", folder=data),
+            say("rigwise check --deep --data {folder}", folder=shlex.quote(str(data))),
         )
     if not data.is_dir():
         raise BadInput(

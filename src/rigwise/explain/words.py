@@ -47,7 +47,7 @@ def of_check(check: str) -> Explanation:
         subject=check,
         meaning=f"{row.title}. {_what(check)}".strip(),
         blame=say(", or ").join(blamed),
-        certainty=say("a check of rigwise; {count} error texts tell of it", count=len(texts)),
+        certainty=say("a check of rigwise; error texts that tell of it: {count}", count=len(texts)),
         surer="" if row.told_only else say("Let it look at the machine."),
         fix=row.action,
         next_steps=row.next_steps if row.told_only else (f"rigwise check --only {check}", *row.next_steps),

@@ -16,6 +16,8 @@ CAUTIOUS_CUDA = "12"
 """Where the driver is not known, a build for CUDA 12 runs on more drivers than one for CUDA 13."""
 TENSORFLOW = 'pip install "tensorflow[and-cuda]"'
 """https://www.tensorflow.org/install/pip, for Linux and WSL2."""
+ONNXRUNTIME = "pip uninstall -y onnxruntime onnxruntime-gpu && pip install onnxruntime-gpu"
+"""The two packages write into one folder: whichever came last is there (onnxruntime.ai, Install ONNX Runtime)."""
 COMPANIONS = ("torchvision", "torchaudio")
 """Packages built for one version of PyTorch each."""
 
@@ -80,6 +82,8 @@ def mending_command(framework: str, rig: Rig) -> str | None:
         return None if on_windows(rig) and not in_wsl(rig) else TENSORFLOW
     if framework == "jax":
         return jax_command(rig)
+    if framework == "onnxruntime":
+        return ONNXRUNTIME
     return torch_command(rig) if framework == "torch" else None
 
 

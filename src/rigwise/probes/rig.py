@@ -20,6 +20,7 @@ from rigwise.probes.kernel.kernel_log import read_kernel_log
 from rigwise.probes.programs.profile_table import read_profile
 from rigwise.probes.programs.program_output import (
     read_allocation_failures,
+    read_broke_off,
     read_named_driver,
     read_program_output,
     read_refused_cuda,
@@ -37,6 +38,8 @@ from rigwise.records.evidence import Evidence, Status
 from rigwise.records.gpu import Gpu
 from rigwise.records.reading import Reading, absent
 from rigwise.records.rig import Rig
+from rigwise.records.software import Interpreter
+from rigwise.records.told import AllocationFailure, Told
 from rigwise.sources.source import Source
 
 
@@ -48,6 +51,26 @@ class DriverAnswers(NamedTuple):
     gpus: tuple[Gpu, ...]
     driver_version: Reading[str]
     cuda_driver_version: Reading[tuple[int, int]]
+
+
+class ProgramAnswers(NamedTuple):
+    """What programs printed, and what was recognised in it."""
+
+    program_output: Reading[str]
+    told: tuple[Told, ...]
+    allocation_failures: Reading[tuple[AllocationFailure, ...]]
+    broke_off: Reading[str]
+
+
+def _from_programs(
+    output: Reading[str], kernel_log: Reading[tuple[str, ...]], interpreter: Reading[Interpreter]
+) -> ProgramAnswers:
+    return ProgramAnswers(
+        program_output=output,
+        told=read_told(output, kernel_log) + read_told_by_frameworks(interpreter),
+        allocation_failures=read_allocation_failures(output),
+        broke_off=read_broke_off(output),
+    )
 
 
 def read_rig(source: Source, *, python: str | None = None, deep: bool = False, data_folder: str = ".") -> Rig:
@@ -82,9 +105,7 @@ def read_rig(source: Source, *, python: str | None = None, deep: bool = False, d
             topology=read_topology(asked),
             container_engine=read_container_engine(asked),
             stack=read_stack(asked),
-            program_output=output,
-            told=read_told(output, kernel_log) + read_told_by_frameworks(interpreter.result()),
-            allocation_failures=read_allocation_failures(output),
+            **_from_programs(output, kernel_log, interpreter.result())._asdict(),
             profile=read_profile(asked),
             deep=read_deep(asked, python, data_folder) if deep else DeepLook(),
             hung=asked.hung(),

@@ -85,6 +85,8 @@ class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the line calls its error fatal or uncorrected; None where it does not say."""
     nvidia: bool = False
     """Whether the line, or the trace below it, names NVIDIA's driver or a card of NVIDIA."""
+    file_system: str = ""
+    """The file system of the network in which a program hangs, by the trace beside it: `nfs`, `lustre`."""
     past: bool = False
     """Whether the machine or the driver was started again after it."""
     origin: str = KERNEL_LOG

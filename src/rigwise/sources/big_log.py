@@ -191,4 +191,6 @@ def _grep_once(file: IO[bytes], needles: Sequence[bytes], num_lines: int) -> lis
         output = grep.stdout.read(MAX_OUTPUT_BYTES + 1)
         if len(output) > MAX_OUTPUT_BYTES:
             grep.kill()
-    return output.splitlines() if grep.returncode in (0, 1) else None
+    if grep.returncode not in (0, 1):
+        return None
+    return output.split(b"\n")[:-1]  # grep ends every line; a progress bar has carriage returns within one

@@ -13,7 +13,37 @@ from rigwise.records.evidence import Evidence, Status
 from rigwise.sources.answers import command_answer
 
 MAX_OUTPUT_BYTES = 4 * 2**20
-"""What is kept of each output stream; the rest is read and dropped."""
+"""What is kept of each output stream: its beginning, which describes, and its end, which of a log is the newest."""
+LEFT_OUT = b"\n[... rigwise left out what was between ...]\n"
+
+
+class _Kept:
+    """The first and the last half of what a stream gives, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._first, self._last = bytearray(), bytearray()
+        self._is_cut = False
+
+    def add(self, chunk: bytes) -> None:
+        room = MAX_OUTPUT_BYTES // 2 - len(self._first)
+        self._first += chunk[:room]
+        self._last += chunk[room:]
+        if len(self._last) > MAX_OUTPUT_BYTES:
+            self._shorten()
+
+    def text(self) -> str:
+        """Both halves; where something was left out between them, a line that says so."""
+        if len(self._last) > MAX_OUTPUT_BYTES // 2:
+            self._shorten()
+        content = self._first + (LEFT_OUT if self._is_cut else b"") + self._last
+        return content.decode("utf-8", "replace")
+
+    def _shorten(self) -> None:
+        """Drops what is older than the last half, up to the end of a line."""
+        start = len(self._last) - MAX_OUTPUT_BYTES // 2
+        line_end = self._last.find(b"\n", start)
+        del self._last[: line_end + 1 if line_end >= 0 else start]
+        self._is_cut = True
 
 
 def run_command(key: str, argv: Sequence[str], timeout_seconds: float) -> Evidence:
@@ -59,7 +89,7 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
 def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[str, str]:
     """Both outputs as text, read together so that neither pipe fills up and blocks the command."""
     pipes = _pipes(process)
-    kept = [bytearray(), bytearray()]
+    kept = _Kept(), _Kept()
     with selectors.DefaultSelector() as selector:
         for pipe, buffer in zip(pipes, kept, strict=True):
             selector.register(pipe, selectors.EVENT_READ, buffer)
@@ -69,11 +99,10 @@ def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[str, str]:
                 raise TimeoutError
             for key, _events in ready:
                 chunk = os.read(key.fd, 65536)
-                key.data.extend(chunk[: MAX_OUTPUT_BYTES - len(key.data)])
+                key.data.add(chunk)
                 if not chunk:
                     selector.unregister(key.fileobj)
-    output, errors = (buffer.decode("utf-8", "replace") for buffer in kept)
-    return output, errors
+    return kept[0].text(), kept[1].text()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -69,10 +69,17 @@ def _from_folder(folder: Path) -> Source:
         try:
             return RecordedSource(folder)
         except ValueError as failure:
-            raise _unusable(str(folder), say("its tables are damaged: {failure}", failure=failure)) from failure
+            raise _damaged(folder, failure) from failure
     if (folder / RUN_DATABASE).exists():
         raise _unusable(str(folder), say("this run was stopped before anything of its machine was written down"))
-    return _from_parts(str(folder), list(_parts_of_folder(folder)))
+    try:
+        return _from_parts(str(folder), list(_parts_of_folder(folder)))
+    except ValueError as failure:
+        raise _damaged(folder, failure) from failure
+
+
+def _damaged(folder: Path, failure: ValueError) -> BadInput:
+    return _unusable(str(folder), say("its tables are damaged: {failure}", failure=failure))
 
 
 def _parts_of_folder(folder: Path) -> Iterator[Part]:

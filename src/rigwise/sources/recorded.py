@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -88,18 +88,18 @@ class RecordedSource:
 
     def kernel_log(self) -> Evidence:
         """The recorded kernel log."""
-        stored = self._folder / layout.KERNEL_LOG
-        if stored.is_file():
-            return self._dated(kernel_log_answer(command_answer(layout.KERNEL_LOG_KEY, Status.OK, _read(stored), 0)))
-        return self._dated(kernel_log_answer(self._command(layout.KERNEL_LOG_KEY)))
+        status, text = _stored(self._folder / layout.KERNEL_LOG)
+        if status is Status.NOT_RECORDED:
+            return self._dated(kernel_log_answer(self._command(layout.KERNEL_LOG_KEY)))
+        code = 0 if status is Status.OK else None
+        return self._dated(kernel_log_answer(command_answer(layout.KERNEL_LOG_KEY, status, text, code)))
 
     def program_output(self) -> Evidence:
         """The text that was recorded with it; without one, what a live machine answers, if one was recorded."""
-        stored = self._folder / layout.PROGRAM_OUTPUT
-        if stored.is_file():
-            return self._dated(program_output_answer(Status.OK, _read(stored)))
-        was_live = bool(self._nvml)
-        return self._dated(program_output_answer(Status.NOT_SUPPORTED if was_live else Status.NOT_RECORDED))
+        status, text = _stored(self._folder / layout.PROGRAM_OUTPUT)
+        if status is Status.NOT_RECORDED and self._nvml:
+            status = Status.NOT_SUPPORTED
+        return self._dated(program_output_answer(status, text))
 
     def _dated(self, answer: Evidence) -> Evidence:
         return msgspec.structs.replace(answer, collected_at=self._collected_at)
@@ -122,12 +122,9 @@ class RecordedSource:
     def _file(self, path: str) -> Evidence:
         if path in self._files:
             return file_answer(path, *self._files[path])
-        stored = self._folder / layout.FILES / path.lstrip("/")
-        if stored.is_dir():
-            return file_answer(path, Status.OK, "\n".join(sorted(entry.name for entry in stored.iterdir())))
-        if stored.is_file():
-            return file_answer(path, Status.OK, _read(stored))
-        return file_answer(path, Status.NOT_RECORDED)
+        if ".." in PurePosixPath(path).parts:  # it would lead out of the recording, to files of this machine
+            return file_answer(path, Status.NOT_RECORDED)
+        return file_answer(path, *_stored(self._folder / layout.FILES / path.lstrip("/")))
 
     def _command(self, key: str) -> Evidence:
         return self._commands.get(key) or command_answer(key, Status.NOT_RECORDED)
@@ -152,6 +149,20 @@ def _code(cell: str) -> int | Status:
     if cell.isdecimal():
         return int(cell)
     return Status.TIMED_OUT if cell == layout.HANG else Status(cell)
+
+
+def _stored(path: Path) -> tuple[Status, str]:
+    """The text of a file of the recording, the names in a folder of it, or why there is neither."""
+    try:
+        if path.is_dir():
+            return Status.OK, "\n".join(sorted(entry.name for entry in path.iterdir()))
+        if path.is_file():
+            return Status.OK, _read(path)
+    except PermissionError:
+        return Status.NOT_PERMITTED, ""
+    except OSError:  # longer than a name can be, or not to be read
+        return Status.NOT_RECORDED, ""
+    return Status.NOT_RECORDED, ""
 
 
 def _read(path: Path) -> str:

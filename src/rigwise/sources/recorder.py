@@ -17,6 +17,8 @@ from rigwise.sources.trimming import trimmed
 
 MAX_TEXT_BYTES = 2**30
 """Longer than any answer: sources bound them far below."""
+_OWN_FOLDERS = re.compile(r"(?<=^/sys/fs/cgroup/).*/")
+"""Control groups are named by this machine, not by us: `system.slice/ada-training.service/`."""
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -99,7 +101,8 @@ class Recorder:
 
     def _knowing_names(self, identity: Identity) -> Identity:
         """The identity with the names that the evidence shows, but no word by which evidence is asked for."""
-        asked = {word for key in (*self._answers.commands, *self._answers.files) for word in re.split(r"[^\w-]+", key)}
+        keys = (*self._answers.commands, *(_OWN_FOLDERS.sub("", path) for path in self._answers.files))
+        asked = {word for key in keys for word in re.split(r"[^\w-]+", key)}
         known = identity.knowing(learned_names(answer.text for answer in self._answers.all()))
         return Identity(tuple(name for name in known.names if name not in asked), known.salt)
 

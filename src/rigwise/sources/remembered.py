@@ -1,7 +1,7 @@
 """Answers that were given, and the files of the evidence folder that gives them again (see `layout`)."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
@@ -48,11 +48,12 @@ class Remembered(msgspec.Struct):
                 yield layout.KERNEL_LOG, answer.text
             elif answer.return_code is not None:
                 yield f"{layout.COMMANDS}/{self._file_name(key)}", answer.text
-        for path in filter(self._lies_as_file, self.files):
+        plain = self._plain_files()
+        for path in plain:
             yield layout.FILES + path, self.files[path].text
         if self.program_output is not None and self.program_output.status is Status.OK:
             yield layout.PROGRAM_OUTPUT, self.program_output.text
-        yield layout.FILE_INDEX, layout.table("path\tstatus\ttext", self._file_rows())
+        yield layout.FILE_INDEX, layout.table("path\tstatus\ttext", self._file_rows(plain))
 
     def _collected_at(self) -> str:
         return min((answer.collected_at for answer in self.all() if answer.collected_at), default="")
@@ -73,9 +74,9 @@ class Remembered(msgspec.Struct):
                 file_name = "" if answer.return_code is None else self._file_name(key)
                 yield key, answer.status, code, f"{answer.duration_seconds:.3f}", file_name
 
-    def _file_rows(self) -> Iterable[Sequence[str]]:
+    def _file_rows(self, plain: Collection[str]) -> Iterable[Sequence[str]]:
         for path, answer in self.files.items():
-            if answer.status is not Status.NOT_RECORDED and not self._lies_as_file(path):
+            if answer.status is not Status.NOT_RECORDED and path not in plain:
                 yield path, answer.status, answer.text if answer.status in (Status.OK, Status.FAILED) else ""
 
     def _file_name(self, key: str) -> str:
@@ -83,11 +84,18 @@ class Remembered(msgspec.Struct):
         program = PurePosixPath(key.split()[0]).name
         return f"{list(self.commands).index(key):02}-{re.sub(r'[^A-Za-z0-9]+', '-', program)}.txt"
 
-    def _lies_as_file(self, path: str) -> bool:
-        """Whether the answer is the text of files/PATH: there is one, and no other path lies below it."""
-        parents = {parent for other in self.files for parent in PurePosixPath(other).parents}
-        plain = path.startswith("/") and ".." not in PurePosixPath(path).parts
-        return self.files[path].status is Status.OK and plain and PurePosixPath(path) not in parents
+    def _plain_files(self) -> dict[str, None]:
+        """The paths whose answer is the text of files/PATH: there is one, and no other path lies below it."""
+        paths = {path: PurePosixPath(path) for path in self.files}
+        folders = {folder for path in paths.values() for folder in path.parents}
+        return {
+            path: None
+            for path, place in paths.items()
+            if self.files[path].status is Status.OK
+            and place.is_absolute()
+            and ".." not in place.parts
+            and place not in folders
+        }
 
 
 def _is_kernel_log(key: str, answer: Evidence) -> bool:

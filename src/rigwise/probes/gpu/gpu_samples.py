@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rigwise.probes.gpu.gpus_from_csv import thinned
+from rigwise.probes.gpu.gpus_from_csv import looks_apart, thinned
 from rigwise.probes.gpu.smi_views import EXACT_MONITOR, Cell, GpuCells, ProcessCells, SmiView, cell, moment
 from rigwise.records.evidence import Evidence
 
@@ -72,7 +72,8 @@ def _number_at(words: list[str], place: int) -> bool:
 
 
 def _rows(header: list[str], rows: list[list[str]]) -> list[Row]:
-    return [dict(zip(header, row, strict=False)) for row in thinned(rows)]
+    num_gpus = looks_apart([row[header.index("gpu")] for row in rows])
+    return [dict(zip(header, row, strict=False)) for row in thinned(rows, num_gpus)]
 
 
 def _looks(rows: list[Row]) -> Iterator[list[Row]]:

@@ -11,7 +11,7 @@ from rigwise.probes.gpu.smi_views import EXACT_CSV, Cell, GpuCells, ProcessCells
 from rigwise.records.evidence import Evidence
 
 NAME = re.compile(r"[a-z][a-z0-9_.]{1,80}")
-UNIT = re.compile(r"\s*\[[^\]]{0,20}\]\s*$")
+UNIT = re.compile(r"\[[^\]]{0,20}\]\s*$")
 IDENTITY = ("uuid", "pci/pci_bus_id", "index")
 WHOLE_LOG = ("driver_version", "attached_gpus")
 PROCESS_COLUMNS = {
@@ -44,7 +44,7 @@ def views_in_csv(evidence: Evidence) -> list[SmiView]:
         paths = [paths_by_column().get(_column(name), "") for name in header]
         told = [
             {path: cell(name, text) for path, name, text in zip(paths, header, row, strict=False) if path}
-            for row in thinned(rows)
+            for row in thinned(rows, _num_gpus(paths, rows))
         ]
         looks = list(_looks([one for one in told if one]))
         series = f"csv {number}" if len(looks) >= SEVERAL_LOOKS else ""
@@ -52,9 +52,29 @@ def views_in_csv(evidence: Evidence) -> list[SmiView]:
     return views
 
 
-def thinned(rows: list[T]) -> list[T]:
-    """At most MOST_ROWS of the rows, evenly chosen."""
-    return rows[:: max(1, -(-len(rows) // MOST_ROWS))]
+def thinned(rows: Sequence[T], num_gpus: int = 1) -> list[T]:
+    """At most about MOST_ROWS of the rows, evenly chosen: whole looks at all of the GPUs, or one GPU would be left.
+
+    >>> MOST_ROWS, len(thinned(range(20_000))), sorted({row % 8 for row in thinned(range(40_000), 8)})
+    (5000, 5000, [0, 1, 2, 3, 4, 5, 6, 7])
+    """
+    step = max(1, -(-len(rows) // MOST_ROWS))
+    return [row for place, row in enumerate(rows) if place // num_gpus % step == 0]
+
+
+def looks_apart(names: Sequence[str]) -> int:
+    """How many rows later the GPU of the first row comes again: the number of GPUs in a look.
+
+    >>> looks_apart(["0", "1", "0", "1"]), looks_apart(["0"]), looks_apart([])
+    (2, 1, 1)
+    """
+    return next((place for place, name in enumerate(names) if place and name == names[0]), 1)
+
+
+def _num_gpus(paths: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """GPUs in a look, by the surest column that names them; 1 where no column does."""
+    column = next((paths.index(path) for path in IDENTITY if path in paths), None)
+    return 1 if column is None else looks_apart([row[column].strip() for row in rows])
 
 
 def _blocks(text: str) -> Iterator[tuple[list[str], list[Sequence[str]]]]:

@@ -14,7 +14,7 @@ from rigwise.records.evidence import Evidence
 
 LOG_START = re.compile(r"={4,}\s*NVSMI LOG")
 GPU_START = re.compile(r"\s*GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s*$")
-LABEL = re.compile(r"\s*([^:]{2,60}?)\s*:(?:\s+(.*))?$")
+LABEL = re.compile(r"([^:]{2,60}?)\s*:(?:\s+(.*))?$")
 INSIDE = {
     section: depth for label in paths_by_label() for depth, section in enumerate(label.split("/")[:-1]) if depth
 } | {"bridge chip": 1, "health": 1}
@@ -87,7 +87,7 @@ def _view(lines: list[str], evidence: Evidence) -> SmiView:
 
 def _take(draft: _Draft, line: str) -> None:
     """One line: a GPU, a section or a value."""
-    gpu, labelled = GPU_START.match(line), LABEL.match(line)
+    gpu, labelled = GPU_START.match(line), LABEL.match(line.lstrip())
     if gpu:
         draft.gpus.append({"pci/pci_bus_id": cell("Bus Id", gpu[1])})
         draft.processes.append([])

@@ -191,7 +191,8 @@ def _state_cells(plain: str) -> dict[str, Cell]:
 
 
 def _take_process(draft: _Draft, plain: str) -> None:
-    """A line of the process list."""
+    """A line of the process list; its runs of spaces are no part of a name, and slow to search."""
+    plain = " ".join(plain.split())
     if "No running" in plain:
         draft.list_begun = True
     elif re.search(r"\bGI\b.*\bCI\b", plain):

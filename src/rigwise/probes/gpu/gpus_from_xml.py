@@ -15,9 +15,33 @@ TAG = re.compile(r"<(/?)(\w+)[^<>]*?(/?)>")
 
 
 def views_in_xml(evidence: Evidence) -> list[SmiView]:
-    """One view for each log in the text."""
-    roots = (_parsed(text) for text in re.split(rf"(?=<{LOG}\b)", evidence.text)[1:])
+    r"""One view for each log in the text; one for a piece of a log without its head.
+
+    >>> piece = "<a>Not Active</a>\n</clocks>\n<fb_memory_usage>\n<total>12288 MiB</total>\n</fb_memory_usage>\n<pci>"
+    >>> [view] = views_in_xml(Evidence(source="command", key="nvidia-smi -q -x", status="ok", text=piece))
+    >>> [cell.text for cell in view.gpus[0].cells.values()]
+    ['Not Active', '12288 MiB']
+    """
+    parts = re.split(rf"(?=<{LOG}\b)", evidence.text)
+    roots = (_parsed(text) for text in (parts[1:] or [f"<{LOG}><gpu>{_headed(parts[0])}"]))
     return [_view(root, evidence) for root in roots if root is not None]
+
+
+def _headed(piece: str) -> str:
+    """A piece of one GPU's part, with the elements around it opened that it closes and never opens."""
+    open_now: list[str] = []
+    around: list[str] = []
+    for tag in TAG.finditer(piece):
+        closing, name, alone = tag.groups()
+        if closing and open_now and open_now[-1] == name:
+            open_now.pop()
+        elif closing and not open_now:
+            around.append(name)
+        elif not closing and not alone:
+            open_now.append(name)
+        if len(open_now) > DEEPEST or len(around) > DEEPEST:
+            return ""
+    return "".join(f"<{name}>" for name in reversed(around) if name not in (LOG, "gpu")) + piece
 
 
 def _parsed(text: str) -> ElementTree.Element | None:

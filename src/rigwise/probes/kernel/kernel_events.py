@@ -1,5 +1,6 @@
 """Events of the kernel log and the fabric manager's log, in order, with what only the lines around them tell."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
@@ -19,6 +20,10 @@ LINES_BACK = 3
 """A message of several lines has its time, and the address of its GPU, at most so many lines further up."""
 TRACE_LINES = 80
 """As many lines of a stack trace are searched for the driver's name."""
+FRAMES_BACK = 20
+"""Where a log ends at the hung task, the trace of the one before is taken: so many lines above."""
+NETWORK_FILE_SYSTEM = re.compile(r"\[(nfs|lustre|ceph|cifs|beegfs|gpfs|mmfslinux|afs)(?:v\d)?\]\s*$")
+"""The module of a frame: `nfs_file_flush+0x46/0x60 [nfs]`."""
 DEVICE_LINES = 3
 """AER names the device's vendor within so many lines."""
 PROBE_SECONDS = 10.0
@@ -82,11 +87,16 @@ def _in_context(event: LogEvent, lines: Sequence[str], number: int, origin: str)
         seconds = next((when for line in _above(lines, number) if (when := log_seconds(line)) is not None), None)
     if event.kind is EventKind.FALLEN and not address:
         address = next((at for line in _above(lines, number) if "NVRM" in line and (at := pci_address(line))), "")
+    file_system = ""
     if event.kind is EventKind.HUNG_TASK:
-        nvidia = "nvidia" in event.subject or _trace_names_driver(lines, number)
+        trace = _trace(lines, number)
+        nvidia = "nvidia" in event.subject or _names_driver(trace)
+        file_system = _file_system(trace if _has_frames(trace) else lines[max(0, number - FRAMES_BACK) : number])
     if event.kind is EventKind.AER:
         nvidia = nvidia or any("[10de:" in line for line in lines[number + 1 : number + 1 + DEVICE_LINES])
-    return msgspec.structs.replace(event, seconds=seconds, address=address, nvidia=nvidia, origin=origin)
+    return msgspec.structs.replace(
+        event, seconds=seconds, address=address, nvidia=nvidia, file_system=file_system, origin=origin
+    )
 
 
 def _above(lines: Sequence[str], number: int) -> Sequence[str]:
@@ -94,9 +104,24 @@ def _above(lines: Sequence[str], number: int) -> Sequence[str]:
     return lines[max(0, number - LINES_BACK) : number][::-1]
 
 
-def _trace_names_driver(lines: Sequence[str], number: int) -> bool:
-    """Whether the trace below a hung task goes through NVIDIA's modules; where it is cut, whether they are loaded."""
-    trace = list(takewhile(lambda line: "blocked for more" not in line, lines[number + 1 : number + 1 + TRACE_LINES]))
+def _trace(lines: Sequence[str], number: int) -> list[str]:
+    """What stands below a hung task, up to the next one."""
+    below = lines[number + 1 : number + 1 + TRACE_LINES]
+    return list(takewhile(lambda line: "blocked for more" not in line, below))
+
+
+def _has_frames(trace: Sequence[str]) -> bool:
+    """Whether it is more than its heading."""
+    return any("+0x" in line for line in trace)
+
+
+def _file_system(trace: Sequence[str]) -> str:
+    """The file system of the network whose functions a trace goes through; "" for none."""
+    return next((found[1] for line in trace if (found := NETWORK_FILE_SYSTEM.search(line))), "")
+
+
+def _names_driver(trace: Sequence[str]) -> bool:
+    """Whether a trace goes through NVIDIA's modules; where it is cut, whether they are loaded."""
     if any("[nvidia" in line for line in trace):
         return True
     is_cut = not any("RIP:" in line or "Call Trace" in line or "Call trace" in line for line in trace)

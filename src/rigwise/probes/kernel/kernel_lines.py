@@ -173,9 +173,14 @@ TOLD_RULES = _rules(
     ("Detected XID", EventKind.XID, r"Detected XID (?P<code>\d{1,3}) for GPU"),
     ("XidCriticalError", EventKind.XID, r"XidCriticalError +True .{20,200}\{\"(?P<code>\d{1,3})\":true"),
     ("DCGM_FI_DEV_XID_ERRORS", EventKind.XID, r"DCGM_FI_DEV_XID_ERRORS\{[^}]{0,600}\} (?P<code>[1-9]\d{0,2})\b"),
+    (
+        "Xid",
+        EventKind.XID,
+        r"\b(?:\d{1,3} ?[x\u00d7] ?|(?:got|hit|threw) (?:an? )?)\*{0,2}Xid (?:error )?(?P<code>\d{1,3})\b",
+    ),
     ("NvidiaXID", EventKind.XID, r"\bNvidiaXID(?P<code>\d{1,3})(?:Error|Warning)\b"),
 )
-"""How Kubernetes device plugins, DCGM and node monitors pass an Xid on."""
+"""How Kubernetes device plugins, DCGM, node monitors and people who counted pass an Xid on."""
 
 
 def told_event(line: str) -> LogEvent | None:

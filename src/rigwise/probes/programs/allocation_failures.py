@@ -1,4 +1,4 @@
-"""Out-of-memory texts of PyTorch, TensorFlow, JAX, CuPy, vLLM and llama.cpp, as the numbers they hold."""
+"""Out-of-memory texts of PyTorch, TensorFlow, JAX, PaddlePaddle, CuPy, vLLM and llama.cpp, as the numbers they hold."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,9 @@ _REACH = 1200
 _LOOK_BACK = 4000
 """Characters before it in which a progress line is looked for."""
 _UNITS = {"bytes": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "EB": 2**60}
-_SIZE = r"([\d.,]{1,24})\s{0,40}(bytes|B\b|[KMGT]iB|EB)"
+_UNITS |= {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+"""PaddlePaddle writes binary sizes so (paddle/common/string, HumanReadableSize)."""
+_SIZE = r"([\d.,]{1,24})\s{0,40}(bytes|B\b|[KMGT]i?B|EB)"
 _PROGRESS = re.compile(
     r"\b(?:[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)\s{0,3}[:=#\[]?\s{0,3}(\d{1,9})\b|\b(\d{1,9})/\d{1,9} \["
 )
@@ -89,6 +91,13 @@ FORMS = (
         r"OutOfMemoryError: Out of memory allocating [\d,]+ bytes",
         requested=r"allocating SIZE",
         allocated=r"allocated so far: SIZE",
+    ),
+    _form(
+        "PaddlePaddle",
+        r"Out of memory error on GPU \d{1,3}\. Cannot allocate",
+        requested=r"Cannot allocate SIZE",
+        allocated=r"SIZE memory has been allocated",
+        free=r"available memory is only SIZE",
     ),
     _form("llama.cpp", r"allocating [\d.,]+ MiB on device \d+: cudaMalloc failed", requested=r"allocating SIZE"),
     _form(

@@ -1,6 +1,7 @@
 """Error texts in what programs printed and in the kernel log, recognised by knowledge/signatures."""
 
 import re
+from collections import deque
 
 from rigwise.knowledge.signatures import Recognised, Signature, signatures, words_of
 from rigwise.probes.answers import parsed
@@ -19,6 +20,13 @@ _NAMED_DRIVER = re.compile(
     r"\b(?:nvidia|cuda)\b[^\n]{0,40}?\bdriver(?:[ _]version)?[ `*:=(\uff1a]{1,6}(\d{3}\.\d{2,3}(?:\.\d{2})?)\b",
     re.IGNORECASE,
 )
+_BROKE_OFF = re.compile(
+    r"^(?:\[[\w.: -]{1,40}\][ :]{1,3})?[A-Za-z_][\w.]{0,80}(?:Error|Exception)(?:: |[ \t]*$)"
+    r"|Segmentation fault|[Cc]ore dumped|Fatal Python error",
+    re.MULTILINE,
+)
+LOOKED_AT = 2**20
+"""Characters from the beginning in which a failure is looked for; a longer log is no report of one."""
 NAMED_WITHIN = 2**20
 """Characters from the beginning of a report in which the driver is looked for; a long log names none."""
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
@@ -44,6 +52,16 @@ def read_allocation_failures(output: Reading[str]) -> Reading[tuple[AllocationFa
     if not found and not shows_work(output.value):
         return Reading(name, None, Status.NOT_RECORDED, output.quote)
     return Reading(name, found, output.status, found[0].quote if found else output.quote)
+
+
+def read_broke_off(output: Reading[str]) -> Reading[str]:
+    """The last line in which a program says that it broke off: a Python error, or the end by a signal."""
+    name, text = "failure that a program printed", output.value_or("")[:LOOKED_AT]
+    last = deque(_BROKE_OFF.finditer(text), maxlen=1)
+    if not last:
+        return Reading(name, None, Status.NOT_RECORDED, output.quote)
+    line = quoted(text, last[0].start(), last[0].end())
+    return Reading(name, line, Status.OK, Quote(output.quote.source, line))
 
 
 def read_refused_cuda(output: Reading[str]) -> Reading[tuple[int, int]]:

@@ -16,6 +16,7 @@ INFO_LIMIT_SECONDS = 3.0
 RUNNING = ("/run/docker.pid", "/run/snap.docker/docker.pid")
 """Without one of these no daemon runs; asking would start one where systemd listens for it."""
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
+NO_SUCH_FOLDER = (Status.NOT_FOUND, Status.NOT_RECORDED)
 TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
 DAEMON_CONFIG = "/etc/docker/daemon.json"
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -90,8 +91,9 @@ def _cdi_devices(source: Source, info: Evidence) -> Reading[tuple[str, ...]]:
     nvidia = tuple(file for file in files if "nvidia" in file)
     if nvidia:
         return present(name, nvidia, folders[0], " ".join(nvidia))
-    if all(folder.status is Status.NOT_RECORDED for folder in folders):
-        return absent(name, folders[0])
+    hidden = next((folder for folder in folders if folder.status not in (Status.OK, *NO_SUCH_FOLDER)), None)
+    if hidden is not None or all(folder.status is Status.NOT_RECORDED for folder in folders):
+        return absent(name, hidden or folders[0])
     return present(name, (), folders[0], f"no NVIDIA file in {' or '.join(CDI_FOLDERS)}")
 
 

@@ -25,6 +25,8 @@ _FIELDS = {
          r"(?:cuda:\d{1,2} )?([^\n]{3,80})"),
     )
 }  # fmt: skip
+_ULTRALYTICS = re.compile(r"\bPython-3\.\d{1,2}\.\d{1,2} torch-" + _VERSION)
+"""Its first line: `Ultralytics YOLOv8.0.222 Python-3.11.6 torch-2.1.1+cpu CPU`."""
 _BANNER = re.compile(r"^Python (3\.\d{1,2}\.\d{1,2})\b", re.MULTILINE)
 _ECHOED = re.compile(
     r"\becho \"?\$\{?(CUDA_VISIBLE_DEVICES|LD_LIBRARY_PATH)\}?\"?[ \t]*\n[ \t]*([^\s$#>]{1,2000})[ \t]*$", re.M
@@ -58,6 +60,8 @@ def printed_environment(text: str) -> Interpreter:
     """
     text = _OF_ERROR_TEXTS.sub("", text[:MOST_CHARACTERS])
     told = {name: found[1] for name, pattern in _FIELDS.items() if (found := pattern.search(text))}
+    if banner := _ULTRALYTICS.search(text):
+        told.setdefault("torch", banner[1])
     python, echoed = _BANNER.search(text), dict(_ECHOED.findall(text))
     return Interpreter(
         executable="python",

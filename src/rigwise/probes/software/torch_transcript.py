@@ -8,7 +8,7 @@ import msgspec
 
 from rigwise.knowledge.architectures import capability_of
 from rigwise.knowledge.frameworks import cuda_of_wheel
-from rigwise.records.software import Framework
+from rigwise.records.software import UNKNOWN_VERSION, Framework
 
 _VERSION = r"(?<![\w./])(\d+\.\d+\.\d[\w.+-]*)"
 _CUDA = r"(?<![\w./])(None|\d{1,2}\.\d{1,2})(?![\w./]*\w)"
@@ -25,6 +25,8 @@ _QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("tensorflow version", r"\b(?:tf|tensorflow)\.__version__", _VERSION),
     ("tensorflow gpus", r"list_physical_devices\(", r"(\[.*\]?|(?:^|[A-Za-z]: {0,4})\d{1,3}\s*$)"),
     ("tensorflow available", r"\btest\.is_gpu_available\(", _BOOL),
+    ("onnxruntime version", r"\b(?:ort|onnxruntime)\.__version__", _VERSION),
+    ("onnxruntime providers", r"\bget_available_providers\(", r"(\['.*\]?)"),
     ("jax version", r"\bjax\.__version__", _VERSION),
     ("jax devices", r"\bjax\.(?:local_)?devices\(", r"(\[.*\]?)"),
     ("jax backend", r"\bjax\.default_backend\(\)", r"\b(cpu|gpu|cuda|tpu)\b"),
@@ -75,7 +77,7 @@ def transcript_frameworks(text: str, *, labelled: bool = True) -> tuple[Framewor
     """
     text = text[:MOST_CHARACTERS]
     told = dict(reversed([*_answers(text, labelled=labelled)]))
-    found = (_torch(text, told), _tensorflow(told), _jax(told))
+    found = (_torch(text, told), _tensorflow(told), _jax(told), _onnxruntime(told))
     return tuple(framework for framework in found if framework is not None)
 
 
@@ -180,6 +182,27 @@ def _jax(told: dict[str, str]) -> Framework | None:
     available = re.search(r"cuda|gpu", devices, re.I) is not None
     version = told.get("jax version", "?")
     return Framework(name="jax", version=version, cuda_available=available, asked_for_cuda=True)
+
+
+def _onnxruntime(told: dict[str, str]) -> Framework | None:
+    """ONNX Runtime lists the providers that it was built with (onnxruntime.get_available_providers).
+
+    >>> found = _onnxruntime({"onnxruntime providers": "['AzureExecutionProvider', 'CPUExecutionProvider']"})
+    >>> found.cpu_only, found.cuda_available
+    (True, False)
+    """
+    providers = told.get("onnxruntime providers")
+    if providers is None:
+        return None
+    has_cuda = "CUDAExecutionProvider" in providers or "TensorrtExecutionProvider" in providers
+    other_gpu = any(name in providers for name in ("ROCM", "MIGraphX", "Dml", "CoreML", "OpenVINO", "QNN"))
+    return Framework(
+        name="onnxruntime",
+        version=told.get("onnxruntime version", UNKNOWN_VERSION),
+        cpu_only=not has_cuda if not other_gpu else None,
+        cuda_available=has_cuda,
+        asked_for_cuda=not other_gpu,
+    )
 
 
 def _yes(word: str | None) -> bool | None:

@@ -133,7 +133,8 @@ def _unnamed(text: str) -> Iterator[Device]:
             can = line
         elif line.startswith("LnkSta:"):
             marked = MARK.search(line)
-            if "Width x16" in can or (not can and marked and marked[1] == "downgraded"):
+            narrowed = marked is not None and marked[1] == "downgraded"
+            if "Width x16" in can or (not can and (narrowed or "Width x16" in line)):
                 yield Device(address=address, description="", lines=tuple(filter(None, (can, line))))
             can = ""
 

@@ -46,6 +46,12 @@ _CONTAINER = re.compile(r"^\[?[\w./-]{2,60}\]? *\| ?", re.MULTILINE)
 """docker compose."""
 _TALOS = re.compile(r"^\S{1,60}: +kern: +\w+: \[(\d{4}-\d\d-\d\dT[\d:.]+Z?)\]: ", re.MULTILINE)
 """The kernel log as `talosctl dmesg` prints it."""
+_GREPPED = re.compile(
+    r"^(?:[\w./-]{1,80}[:-])(?=[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d \S+ \S*kernel|\[ *\d+\.\d{6}\] "
+    r"|\d{4}-\d\d-\d\dT\S{8,32} \S+ kernel:)",
+    re.MULTILINE,
+)
+"""A line of a log behind the name of its file, as grep writes it: `messages:Jun 17 20:18:09 node kernel: ...`."""
 _SAMPLE_LINES = 50
 
 
@@ -64,6 +70,7 @@ def cleaned(text: str) -> str:
         text = _ANNOUNCED.sub(r"\n`\1`:", _GLUED_FENCE.sub(r"\1\n", text))
     text = _SPREAD_XID.sub(r"NVRM: Xid (PCI:\1:\2:\3): ", text) if "Xid" in text else text
     text = _TALOS.sub(r"\1 node kernel: ", text) if " kern: " in text else text
+    text = _GREPPED.sub("", text) if ":" in text else text
     text = _COLLECTED_AT.sub("", text)
     return _without_container_names(text)
 
