@@ -49,17 +49,24 @@ def _concerns(cause: Finding, symptom: Finding) -> bool:
     return RIG in (cause.target, symptom.target) or cause.target == symptom.target
 
 
+def _family_of(symptom: Finding, families: Sequence[list[Finding]]) -> list[Finding]:
+    """The cause that a symptom was folded under: on the same GPU where there is one, else, over others, on another."""
+    of_cause = [family for family in families if family[0].check == symptom.symptom_of]
+    return next((family for family in of_cause if _concerns(family[0], symptom)), of_cause[0])
+
+
 def _in_reading_order(findings: Sequence[Finding]) -> Iterable[Finding]:
     problems = [finding for finding in findings if finding.verdict is Verdict.PROBLEM]
-    symptoms = {cause.check: [one for one in problems if one.symptom_of == cause.check] for cause in problems}
-    causes = [finding for finding in problems if finding.symptom_of is None]
+    families = [[finding] for finding in problems if finding.symptom_of is None]
+    for finding in problems:
+        if finding.symptom_of is not None:
+            _family_of(finding, families).append(finding)
 
-    def gravity(cause: Finding) -> int:
-        return max(SEVERITIES.index(finding.severity) for finding in (cause, *symptoms[cause.check]))
+    def gravity(family: Sequence[Finding]) -> int:
+        return max(SEVERITIES.index(finding.severity) for finding in family)
 
-    for cause in sorted(causes, key=gravity, reverse=True):
-        yield cause
-        yield from symptoms.pop(cause.check, ())
+    for family in sorted(families, key=gravity, reverse=True):
+        yield from family
     yield from (finding for finding in findings if finding.verdict is Verdict.UNKNOWN)
     yield from (finding for finding in findings if finding.verdict is Verdict.OK)
 
@@ -85,13 +92,13 @@ def _because_of(action: Action, cause: Finding) -> Decision:
 
 
 def _missing(ordered: Sequence[Finding]) -> Finding | None:
-    """The unknown without which nothing can be decided."""
+    """The unknown without which nothing can be decided; one that was asked for before one that nobody recorded."""
     unknown = [finding for finding in ordered if finding.verdict is Verdict.UNKNOWN]
     catalogue = check_catalogue()
     essential = [finding for finding in unknown if catalogue[finding.check].essential]
     if len(unknown) == len(ordered):
         essential += unknown
-    return essential[0] if essential else None
+    return next((one for one in essential if one.absence is not Status.NOT_RECORDED), next(iter(essential), None))
 
 
 def _all_clear(ordered: Sequence[Finding]) -> str:

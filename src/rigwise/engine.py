@@ -39,11 +39,11 @@ def judge(rig: Rig, only: Sequence[str] = ()) -> CheckReport:
 
 
 def _unless_failed(report: CheckReport, rig: Rig) -> Decision:
-    """The decision; that it cannot be told where a program broke off in unknown words and nothing else was found."""
+    """The decision; that it cannot be told where a program failed in unknown words and nothing else was found."""
     found = any(finding.verdict is Verdict.PROBLEM for finding in report.findings)
     if report.decision.action is not Action.GO or found or not rig.broke_off.present:
         return report.decision
-    because = say("a program failed in words that rigwise does not know: {line}", line=rig.broke_off.need())
+    because = say("it tells of a failure that rigwise does not know: {line}", line=rig.broke_off.need())
     return Decision(action=Action.CANNOT_TELL, because=because, next_steps=("rigwise check",))
 
 

@@ -129,3 +129,9 @@ def test_a_part_of_the_evidence_without_a_problem_is_go_and_says_that_it_is_a_pa
     assert decision.action is Action.GO
     assert "what was given" in decision.because
     assert decide([unknown]).decision.action is Action.CANNOT_TELL
+
+
+def test_a_symptom_stands_below_the_cause_on_its_own_gpu() -> None:
+    told = [("hot_gpu", "GPU 0"), ("hot_gpu", "GPU 1"), ("clocks_held_back", "GPU 1"), ("clocks_held_back", "GPU 0")]
+    report = decide([finding(check, target=target) for check, target in told])
+    assert [(one.check, one.target) for one in report.findings] == [told[0], told[3], told[1], told[2]]

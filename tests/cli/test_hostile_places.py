@@ -192,7 +192,8 @@ def test_a_folder_of_unrelated_things_is_searched_without_harm(rigwise: Run, tmp
 def test_files_that_block_their_reader_are_left_alone(rigwise: Run) -> None:
     """Reading /proc/kmsg waits for the next kernel message, and takes it from whoever else waits."""
     run = rigwise("check", "--from", "/proc")
-    assert (run.returncode, run.stderr) == (3, "")
+    assert run.returncode in (0, 3)  # what else is there to read differs from machine to machine
+    assert run.stderr == ""
 
 
 def test_standard_input_that_is_closed(rigwise: Run) -> None:

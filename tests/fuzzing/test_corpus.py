@@ -1,10 +1,16 @@
 """Inputs that once crashed rigwise or kept it busy: each is answered, and in time."""
 
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from guards.own_files import ROOT
+
+from rigwise.engine import judge
+from rigwise.probes.rig import read_rig
+from rigwise.report.json_text import check_json
+from rigwise.sources.opening import open_source
 
 sys.path.append(str(ROOT / "scripts" / "fuzz"))
 from replay import faults
@@ -35,3 +41,8 @@ def test_a_kept_input_is_answered(path: Path) -> None:
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_monotonous_input_takes_time_in_proportion(name: str) -> None:
     assert list(faults(LONG[name])) == []
+
+
+def test_the_report_on_a_long_input_is_short() -> None:
+    source = open_source(["-"], BytesIO(LONG["xml that never ends"]))
+    assert len(check_json(judge(read_rig(source)))) < 2_000_000

@@ -139,6 +139,6 @@ def test_a_long_log_is_searched_in_time() -> None:
     log = "".join(
         f"step {step} loss 0.1234 lr 1e-4 CUDA memory 21.3 GiB of 23.6 GiB, 123 samples/s\n" for step in range(130_000)
     )
-    began = time.perf_counter()
+    began = time.process_time()
     assert recognised(log, "program") == []
-    assert time.perf_counter() - began < LONGEST_SECONDS
+    assert time.process_time() - began < LONGEST_SECONDS

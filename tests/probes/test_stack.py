@@ -10,10 +10,10 @@ from rigwise.probes.software.collect_env import collected
 from rigwise.probes.software.container_engine import read_container_engine
 from rigwise.probes.software.docker import info_fields, inspected_containers
 from rigwise.probes.software.driver import device_permissions, module_names, read_device_node
+from rigwise.probes.software.framework_transcript import transcript_frameworks
 from rigwise.probes.software.interpreter import read_interpreter
 from rigwise.probes.software.packages import frameworks_of, python_packages, system_packages
 from rigwise.probes.software.stack import read_stack
-from rigwise.probes.software.torch_transcript import transcript_frameworks
 from rigwise.records.evidence import Status
 from rigwise.records.finding import Verdict
 from rigwise.records.software import Framework

@@ -38,6 +38,8 @@ FEWEST_STEPS = 3
 """Our choice: the first step alone always waits, for the loader's workers start."""
 FEW_CHARACTERS = 2**20
 """Of longer different lines than that, only the different words are kept."""
+MANY_CHARACTERS = 3 * 2**20
+"""Of more different words than any log has, the first and the last are kept."""
 LONG_WORD = 1000
 """Characters; longer than any symbol that a linker misses."""
 
@@ -89,8 +91,11 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def search(self, text: str) -> Recognised | None:
         """The first place in `text` that tells of it and does not merely speak of it."""
-        if self.unless and _compiled(self.unless).search(text):
-            return None
+        found = self._first(text)
+        is_harmless = found is not None and self.unless and _compiled(self.unless).search(text)
+        return None if is_harmless else found
+
+    def _first(self, text: str) -> Recognised | None:
         if self.least_share:
             return next(filter(None, (_costly(pattern, text, self.least_share) for pattern in self.patterns)), None)
         places = [place for pattern in self.patterns if (place := _place(pattern, text))]
@@ -131,7 +136,8 @@ def words_of(text: str) -> str:
     lines = "\n".join(dict.fromkeys(text.translate(_NO_DIGITS).split("\n")))
     if len(lines) < FEW_CHARACTERS:
         return lines
-    return " ".join(dict.fromkeys(word[:LONG_WORD] for word in _LITERAL.findall(lines)))
+    words = " ".join(dict.fromkeys(word[:LONG_WORD] for word in _LITERAL.findall(lines)))
+    return words if len(words) <= MANY_CHARACTERS else words[: MANY_CHARACTERS // 2] + words[-MANY_CHARACTERS // 2 :]
 
 
 @cache

@@ -67,7 +67,7 @@ class Rig(msgspec.Struct, frozen=True, kw_only=True):
     """Error texts recognised in it, and in the kernel log."""
     allocation_failures: Reading[tuple[AllocationFailure, ...]] = not_asked("program output")
     broke_off: Reading[str] = not_asked("program output")
-    """The line in which a program says that it broke off, whatever the reason."""
+    """The line in which a program says that it broke off, or somebody that it hangs, whatever the reason."""
     """Requests for VRAM that failed, as programs printed it."""
     profile: Reading[Profile] = not_asked("profile of the script")
     deep: DeepLook = DeepLook()

@@ -22,7 +22,8 @@ _NAMED_DRIVER = re.compile(
 )
 _BROKE_OFF = re.compile(
     r"^(?:\[[\w.: -]{1,40}\][ :]{1,3})?[A-Za-z_][\w.]{0,80}(?:Error|Exception)(?:: |[ \t]*$)"
-    r"|Segmentation fault|[Cc]ore dumped|Fatal Python error",
+    r"|Segmentation fault|[Cc]ore dumped|Fatal Python error"
+    r"|\b(?:hangs?|hanging|gets? stuck|got stuck|freezes)\b",
     re.MULTILINE,
 )
 LOOKED_AT = 2**20
@@ -55,7 +56,7 @@ def read_allocation_failures(output: Reading[str]) -> Reading[tuple[AllocationFa
 
 
 def read_broke_off(output: Reading[str]) -> Reading[str]:
-    """The last line in which a program says that it broke off: a Python error, or the end by a signal."""
+    """The last line in which a program says that it broke off, or somebody that it hangs."""
     name, text = "failure that a program printed", output.value_or("")[:LOOKED_AT]
     last = deque(_BROKE_OFF.finditer(text), maxlen=1)
     if not last:

@@ -7,8 +7,8 @@ import msgspec
 
 from rigwise.knowledge.frameworks import cuda_of_wheel
 from rigwise.probes.gpu.smi_views import EXACT_LIST, GpuCells, SmiView, cell
+from rigwise.probes.software.framework_transcript import incompatibility
 from rigwise.probes.software.packages import frameworks_of, python_packages
-from rigwise.probes.software.torch_transcript import incompatibility
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.software import Framework, Interpreter
 from rigwise.sources.source import Source

@@ -13,9 +13,9 @@ import msgspec
 
 from rigwise.probes.answers import parsed
 from rigwise.probes.software.collect_env import collected
+from rigwise.probes.software.framework_transcript import transcript_frameworks
 from rigwise.probes.software.packages import frameworks_of, python_packages
 from rigwise.probes.software.printed_environment import printed_environment
-from rigwise.probes.software.torch_transcript import transcript_frameworks
 from rigwise.records.evidence import Evidence, Status
 from rigwise.records.reading import Reading
 from rigwise.records.software import Framework, Interpreter

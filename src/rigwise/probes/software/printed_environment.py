@@ -6,7 +6,7 @@ import msgspec
 
 from rigwise.knowledge.architectures import capability_of_name
 from rigwise.knowledge.frameworks import cuda_of_wheel
-from rigwise.probes.software.torch_transcript import transcript_frameworks
+from rigwise.probes.software.framework_transcript import transcript_frameworks
 from rigwise.records.software import Framework, Interpreter
 
 MOST_CHARACTERS = 2**20

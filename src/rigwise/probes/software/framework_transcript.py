@@ -56,6 +56,10 @@ _SUPPORTED = re.compile(r"supports CUDA capabilities((?:\s+(?:sm|compute)_\d+[af
 _ERROR = re.compile(
     r"CUDA initialization: [^\n]{0,400}|RuntimeError: [^\n]{0,400}|AssertionError: Torch not[^\n]{0,100}"
 )
+_JULIA_DEVICES = re.compile(
+    r"^(\d{1,2}) devices?:[ \t]*\n[ \t]*0: [^\n]{3,60} \(sm_(\d{2,3}), [\d.]{1,12} [GM]iB / ", re.M
+)
+_JULIA_VERSION = re.compile(r"^[ \t]*- CUDA: (\d+\.\d+\.\d+)", re.M)
 _NOT_COMPILED = "Torch not compiled with CUDA enabled"
 
 
@@ -77,7 +81,7 @@ def transcript_frameworks(text: str, *, labelled: bool = True) -> tuple[Framewor
     """
     text = text[:MOST_CHARACTERS]
     told = dict(reversed([*_answers(text, labelled=labelled)]))
-    found = (_torch(text, told), _tensorflow(told), _jax(told), _onnxruntime(told))
+    found = (_torch(text, told), _tensorflow(told), _jax(told), _onnxruntime(told), _julia(text))
     return tuple(framework for framework in found if framework is not None)
 
 
@@ -202,6 +206,27 @@ def _onnxruntime(told: dict[str, str]) -> Framework | None:
         cpu_only=not has_cuda if not other_gpu else None,
         cuda_available=has_cuda,
         asked_for_cuda=not other_gpu,
+    )
+
+
+def _julia(text: str) -> Framework | None:
+    r"""CUDA.jl lists its devices (CUDA.versioninfo).
+
+    >>> found = _julia("- CUDA: 5.8.3\n1 device:\n  0: Quadro RTX 4000 (sm_75, 7.601 GiB / 8.000 GiB available)")
+    >>> found.version, found.device_count, found.device_capabilities
+    ('5.8.3', 1, ((7, 5),))
+    """
+    devices = _JULIA_DEVICES.search(text)
+    if devices is None:
+        return None
+    version = _JULIA_VERSION.search(text)
+    return Framework(
+        name="CUDA.jl",
+        version=version[1] if version else UNKNOWN_VERSION,
+        cuda_available=int(devices[1]) > 0,
+        device_count=int(devices[1]),
+        device_capabilities=(capability_of(devices[2]),),
+        asked_for_cuda=True,
     )
 
 
