@@ -15,6 +15,7 @@ from rigwise.records.finding import CheckReport
 from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.audit.review_file import leave_review
 from rigwise.train.choice import recommend
 from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
@@ -65,6 +66,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
     weights = _refuse_unfit(recipe, len(pictures.classes)).weights
     folder = create_run_folder(request.out) if request.out else create_next_run_folder(date.today())
     leave_what_repeats(folder, recipe, pictures)
+    leave_review(folder.path, request.review)
     with RunWriter(folder.database) as writer:
         _note_request(writer, folder, recipe, pictures)
         writer.fact("weights", weights)
