@@ -74,3 +74,15 @@ def test_nothing_readable_is_cannot_tell(rigwise: Run, tmp_path: Path) -> None:
     (tmp_path / "set" / "a").mkdir(parents=True)
     (tmp_path / "set" / "a" / "1.jpg").touch()
     assert_one_clear_error(rigwise("audit", tmp_path / "set", "--no-labels"), exit_code=3)
+
+
+def test_a_training_run_audits_its_pictures_and_leaves_both_pages(finished_run: tuple[Path, Path]) -> None:
+    from rigwise.telemetry.reading import load_run
+
+    run = load_run(finished_run[0])
+    assert run.audit is not None
+    assert run.audit.num_looked_at == 36
+    assert run.audit.counterfactual is not None
+    assert run.audit.labels.why_not == "not asked for"
+    assert "Before you trust an accuracy" in (finished_run[0] / "report.html").read_text(encoding="utf-8")
+    assert (finished_run[0] / "audit.html").is_file()

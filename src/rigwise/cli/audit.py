@@ -59,7 +59,7 @@ def _new_run(folder: Path, out: Path | None) -> "RunFolder":
 
 
 def _must_have_seen_something(report: "AuditReport") -> None:
-    if report.num_files == len(report.bad) or not report.num_looked_at:
+    if not report.num_looked_at:
         raise CannotTell(
             say("cannot audit {root}: none of its files is a usable picture", root=report.root),
             say("files that should be pictures: {count}", count=report.num_files),
@@ -69,7 +69,7 @@ def _must_have_seen_something(report: "AuditReport") -> None:
 
 def _leave(run: "RunFolder", report: "AuditReport", review: "Review") -> None:
     """Write manifest.json, audit.json, the page, and what was answered before."""
-    from rigwise.report.audit_page import render_audit
+    from rigwise.report.audit_page import AUDIT_PAGE, render_audit
     from rigwise.report.json_text import audit_json
     from rigwise.telemetry.run_folder import Manifest, write_text
     from rigwise.train.audit.review_file import leave_review
@@ -78,11 +78,12 @@ def _leave(run: "RunFolder", report: "AuditReport", review: "Review") -> None:
     run.write_manifest(Manifest(kind="audit", started_at=started, rigwise_version=__version__))
     write_text(run.path / "audit.json", audit_json(report))
     leave_review(run.path, review)
-    write_text(run.path / "audit.html", render_audit(report, run.name, review.answers))
+    write_text(run.path / AUDIT_PAGE, render_audit(report, run.name, review.answers))
 
 
 def _print(report: "AuditReport", run: "RunFolder", *, json: bool) -> None:
+    from rigwise.report.audit_page import AUDIT_PAGE
     from rigwise.report.audit_text import audit_text
     from rigwise.report.json_text import audit_json
 
-    put_out(audit_json(report) if json else audit_text(report, page=str(run.path / "audit.html")))
+    put_out(audit_json(report) if json else audit_text(report, page=str(run.path / AUDIT_PAGE)))

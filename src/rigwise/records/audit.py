@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rigwise.records.run import BadPicture
+from rigwise.records.bad_picture import BadPicture
 
 AUDIT_SCHEMA = "rigwise.audit/1"
 COPY, LABEL, ODD = "copy", "label", "odd"
@@ -102,7 +102,7 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     num_files: int
     """Picture files found."""
     num_looked_at: int
-    """Those looked at: all, or a sample."""
+    """Usable pictures looked at: all, or those of a sample."""
     images_per_second: float
     bad: tuple[BadPicture, ...]
     """Files that are no usable pictures."""

@@ -17,6 +17,9 @@ from rigwise.report.audit_words import (
 from rigwise.report.page_templates import review_sentences, script_json, source, templates
 from rigwise.speech import say
 
+AUDIT_PAGE = "audit.html"
+"""In a run folder, beside report.html."""
+
 
 def render_audit(report: AuditReport, name: str, earlier: Sequence[Answer] = ()) -> str:
     """The whole page as HTML text; `name` is the run folder's, `earlier` what was answered on pages before this one."""

@@ -39,6 +39,8 @@ def findings(report: AuditReport) -> Iterator[tuple[str, str]]:
     for shortcut in report.shortcuts:
         if shortcut.gives_class_away:
             yield say("shortcut?"), shortcut_words(shortcut)
+    if report.counterfactual and report.counterfactual.leans_on_background:
+        yield say("background?"), counterfactual_words(report.counterfactual)
 
 
 def shortcut_words(shortcut: Shortcut) -> str:

@@ -13,6 +13,7 @@ from plotly.offline import get_plotlyjs
 from rigwise.knowledge.metrics import load_metrics
 from rigwise.records.finding import Action
 from rigwise.records.run import Confusion, PictureSummary, RunRecord
+from rigwise.report.audit_page import audit_parts
 from rigwise.report.causes import absence_words, action_word, arrange, commands
 from rigwise.report.charts import accuracy_chart, loss_chart, step_time_chart
 from rigwise.report.comparison import Column, accuracy, compare, number
@@ -59,6 +60,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
         "charts": {chart.id: chart for chart in charts},
         "picture_rows": _picture_rows(run.pictures) if run.pictures else (),
         "confusion_rows": _confusion_rows(run.confusion) if run.confusion else (),
+        **(audit_parts(run.audit) if run.audit else {"audit": None}),
         "footnotes": footnotes(run, metrics),
         "embedded": _embedded(run, charts),
     }

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rigwise.errors import CannotTell
 from rigwise.records.audit import AuditReport, LabelCheck, Shortcut, Suspect
+from rigwise.records.bad_picture import BadPicture
 from rigwise.records.review import Review
-from rigwise.records.run import BadPicture
 from rigwise.speech import printable, say
 from rigwise.train.audit.duplicates import Pair, find_copies
 from rigwise.train.audit.labels import Judged, judge_labels
@@ -76,7 +76,7 @@ def _audit(
         classes=tuple(sorted({each.class_name for each in candidates})),
         counts=counts,
         num_files=len(candidates),
-        num_looked_at=len(drawn),
+        num_looked_at=len(looks.seen),
         images_per_second=len(drawn) / seconds if drawn else 0.0,
         bad=all_bad,
         notes=tuple(_notes(counts, looks.seen, len(drawn), len(candidates), tested)),

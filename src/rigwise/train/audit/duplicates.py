@@ -27,12 +27,14 @@ FIRST_CROPS: Floats = np.array(
 )
 COARSE_PX = 8
 MIN_COARSE_LIKENESS = 0.8
-"""Cosine from which a pair is laid over each other. Our choice, see benchmarks/audit.py."""
+"""Cosine from which a pair is laid over each other. Our choice: 80 cropped copies of drawn pictures all lay above."""
 NUM_PROPOSED = 4
 """Pairs that one picture proposes; more copies than that are found through each other."""
 MIN_LIKENESS = 0.988
 MAX_BLOCK_DIFFERENCE = 0.5
-"""Correlation and largest block difference of a copy, `alignment.likeness`. Our choice, see benchmarks/audit.py."""
+"""Correlation and largest block difference of a copy, `alignment.likeness`. Our choice, from drawn pictures and emoji:
+copies that were encoded again, halved or cropped by a tenth mostly reach 0.99; different pictures at most 0.93, one
+subject in a flat and a modelled style 0.982."""
 NUM_ROUGH, NUM_FINE = 10, 8
 """Steps of the alignment at 16 and at 32 pixels; the edges hardly move after as many. Our choice."""
 MIN_ROUGH_LIKENESS = 0.85

@@ -42,4 +42,6 @@ def frozen_features(
             found.append(model(normalise(images.to(device.torch_device))).float().cpu().numpy())
             if progress:
                 progress(sum(map(len, found)), len(looks))
+    del model, built
+    device.reset_peak()  # what is measured afterwards is not to see this network
     return np.concatenate(found)

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 from PIL.ExifTags import Base
 
-from rigwise.records.run import BadPicture
+from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable
 from rigwise.train.audit.light import blur_effect, lab
 from rigwise.train.pictures.decode import FORMATS, BadPictureError, Pixels, decode_bytes, read_file

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from rigwise.records.run import BadPicture, PictureSummary
+from rigwise.records.bad_picture import BadPicture
+from rigwise.records.run import PictureSummary
 from rigwise.speech import printable, say
 from rigwise.train.pictures.examine import Candidate, Progress, Usable, examine
 from rigwise.train.pictures.faults import must_be_classes, must_be_mostly_good
