@@ -65,7 +65,7 @@ elif task == "shortcuts":
     rows = json.load(open(path))
     data = Dataset.from_dict({"image": [row[0] for row in rows], "label": [row[1] for row in rows]})
     lab = Datalab(data=data.cast_column("image", Image()), label_name="label", image_key="image", verbosity=0)
-    lab.find_issues(issue_types={"spurious_correlations": {}})
+    lab.find_issues()
     scores = lab.get_info("spurious_correlations")["correlations_df"]
     found = [f"{row.property}={row.score:.2f}" for row in scores.itertuples() if row.score < 0.3]
 else:
