@@ -13,6 +13,7 @@ from rigwise.train.lab import Lab
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.progress import Silent
 from rigwise.train.recipe_sections import (
+    AuditSection,
     CpuSection,
     LoaderSection,
     ModelSection,
@@ -48,6 +49,7 @@ def small_recipe(
         training=TrainingSection(steps=steps, batch_size=batch_size, larger_batch_size=2 * batch_size, warmup_steps=2),
         cpu=CpuSection(steps=steps, image_size=image_size, num_threads=1),
         loader=LoaderSection(num_threads=1),
+        audit=AuditSection(labels=False),
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from guards.own_files import ROOT
 
 from rigwise.aspects import GPU_ASPECTS, RIG_ASPECTS
+from rigwise.records.audit import AUDIT_SCHEMA, AuditReport
 from rigwise.records.difference import DIFF_SCHEMA, Difference
 from rigwise.records.explanation import EXPLAIN_SCHEMA, ExplainReport
 from rigwise.records.finding import CHECK_SCHEMA, CheckReport
@@ -17,6 +18,7 @@ from rigwise.report.check_list import CHECKS_SCHEMA, CheckList
 
 PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
 ROOTS = {
+    AuditReport: AUDIT_SCHEMA,
     CheckReport: CHECK_SCHEMA,
     CheckList: CHECKS_SCHEMA,
     RecordReport: RECORD_SCHEMA,

@@ -33,6 +33,8 @@ MAY_IMPORT = {
     "timm": {"train"},
     "numpy": {"train"},
     "PIL": {"train"},
+    "sklearn": {"train"},
+    "scipy": {"train"},
     "simplejpeg": {"train"},
     "sqlite3": {"telemetry"},
     "psutil": {"telemetry"},

@@ -13,8 +13,8 @@ from jinja2 import Environment, nodes
 
 from rigwise.speech import say
 
-FILLED_IN_BY_THE_PAGE = "report/html.py"
-"""Hands sentences to report.js, which fills them in."""
+FILLED_IN_BY_THE_PAGE = (PACKAGE / "report" / "html.py", PACKAGE / "report" / "audit_page.py")
+"""Hand sentences to review.js, which fills them in."""
 TABLES = "knowledge"
 """What the rows of the tables say are sentences of their own."""
 TEMPLATES = tuple(sorted(PACKAGE.rglob("*.j2")))
@@ -78,7 +78,7 @@ def wrong_with(call: Said) -> str:
     if not isinstance(call.sentence, str):
         return "" if call.path.parent.name == TABLES else "say() takes a literal"
     fields = {name.split(".")[0] for _, name, _, _ in string.Formatter().parse(call.sentence) if name is not None}
-    later = not call.fields and call.path == PACKAGE / FILLED_IN_BY_THE_PAGE
+    later = not call.fields and call.path in FILLED_IN_BY_THE_PAGE
     if None in call.fields or later or fields == call.fields:
         return ""
     return f"{call.sentence!r} is given {sorted(map(str, call.fields))}"

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw
 
+from rigwise.records.bad_picture import BadPicture
 from rigwise.records.evidence import Quote, Status
 from rigwise.records.finding import Action, CheckReport, Decision, Finding, Severity, Verdict
 from rigwise.records.run import (
-    BadPicture,
     Confusion,
     Event,
     PictureSummary,

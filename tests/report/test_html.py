@@ -100,13 +100,13 @@ def test_hostile_names_are_text() -> None:
     assert "</script><b>" not in page("nasty")
     assert "{{ 7*7 }}" in page("nasty")
     assert "49" not in re.findall(r"shoes 👟 ([^<]*)", page("nasty"))
-    truths = [each["truth"] for each in embedded(page("nasty"))["predictions"]]  # type: ignore[attr-defined]
+    truths = [each["truth"] for each in embedded(page("nasty"))["cards"]]  # type: ignore[attr-defined]
     assert truths[:5] == list(NASTY_CLASSES)
 
 
 @pytest.mark.parametrize("name", ["gpu", "one_step", "empty"])
 def test_what_the_script_reads_is_json(name: str) -> None:
-    assert set(embedded(page(name))) == {"run", "name", "figures", "predictions", "sentences"}
+    assert set(embedded(page(name))) == {"run", "name", "figures", "cards", "earlier", "sentences"}
 
 
 def test_two_runs_keep_their_answers_apart() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rigwise.records.bad_picture import BadPicture
 from rigwise.records.evidence import Quote
 from rigwise.records.finding import Action, CheckReport, Decision, Finding, Severity, Verdict
 from rigwise.records.run import (
-    BadPicture,
     Confusion,
     Event,
     PictureSummary,

@@ -10,7 +10,9 @@ from rigwise.train.waiting import sleep_while_waiting
 
 PAGE = ("jinja2", "plotly")
 """What report.html is made with."""
-TRAINING = ("torch", "timm", "numpy", "PIL", "simplejpeg", *PAGE)
+AUDITING = ("numpy", "PIL", "simplejpeg", "sklearn", "jinja2")
+"""What an audit and its page import; judging labels also takes torch and timm."""
+TRAINING = ("torch", "timm", "numpy", "PIL", "simplejpeg", "sklearn", *PAGE)
 """What a training run and its page import."""
 
 

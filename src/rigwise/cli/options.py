@@ -1,5 +1,6 @@
 """Options that several commands share, each spelled once, and what each of them goes with."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,10 @@ FromSource = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help=say("Print one JSON object."))]
+Verdicts = Annotated[
+    list[Path] | None,
+    typer.Option("--verdicts", metavar="FILE", help=say("Answers exported by a review page; repeatable.")),
+]
 UserPython = Annotated[
     str | None,
     typer.Option("--python", metavar="PATH", help=say("The interpreter whose frameworks are meant.")),

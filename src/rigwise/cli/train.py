@@ -7,7 +7,7 @@ import typer
 
 from rigwise.cli.console import ScreenProgress, on_screen, put_out
 from rigwise.cli.extras import TRAINING, need_extra
-from rigwise.cli.options import AsJson
+from rigwise.cli.options import AsJson, Verdicts
 from rigwise.cli.pages import make_page
 from rigwise.errors import BadInput, ExitCode
 from rigwise.speech import say
@@ -26,11 +26,12 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,
     earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
+    verdicts: Verdicts = None,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
     need_extra("train", TRAINING)
-    request = _request(folder, recipe, out, model, earlier)
+    request = _request(folder, recipe, out, model, earlier, verdicts)
     return run_and_show(request, json=json)
 
 
@@ -67,17 +68,24 @@ def show_run(run_folder: Path, *, json: bool) -> ExitCode:
 
 
 def _request(
-    folder: Path | None, recipe: Path | None, out: Path | None, model: str | None, earlier: Path | None
+    folder: Path | None,
+    recipe: Path | None,
+    out: Path | None,
+    model: str | None,
+    earlier: Path | None,
+    verdicts: list[Path] | None,
 ) -> "Request":
+    from rigwise.train.audit.review_file import merged, read_review, review_of
     from rigwise.train.preparation import Request
     from rigwise.train.recipe import read_recipe
     from rigwise.train.recipe_sections import Recipe
     from rigwise.train.repeat import read_earlier
 
     if earlier is not None:
-        _refuse_with_from(recipe=recipe, model=model)
+        _refuse_with_from(recipe=recipe, model=model, verdicts=verdicts)
         before = read_earlier(earlier)
-        return Request(root=folder or before.ledger.root, recipe=before.recipe, out=out, earlier=before)
+        root = folder or before.ledger.root
+        return Request(root=root, recipe=before.recipe, out=out, earlier=before, review=review_of(earlier))
     if folder is None:
         raise BadInput(
             say("DATA is missing"),
@@ -85,7 +93,8 @@ def _request(
             say("rigwise train DATA, or rigwise train --from RUN, or try the embedded pictures: rigwise demo"),
         )
     chosen = read_recipe(recipe) if recipe else Recipe()
-    return Request(root=folder, recipe=_with_model(chosen, model), out=out)
+    review = merged(read_review(path) for path in verdicts or ())
+    return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review)
 
 
 def _refuse_with_from(**options: object) -> None:

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from rigwise.records.audit import AuditReport
+from rigwise.records.bad_picture import BadPicture
 from rigwise.records.finding import CheckReport
 
 
@@ -91,14 +93,6 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """data: URI of a small JPEG."""
 
 
-class BadPicture(msgspec.Struct, frozen=True, kw_only=True):
-    """A file under DATA that is not a usable picture, and why."""
-
-    path: str
-    """Relative to DATA, printable."""
-    reason: str
-
-
 class PictureSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What DATA holds and how it was split."""
 
@@ -158,6 +152,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The first 40, worst first."""
     confusion: Confusion | None = None
     recommendation: Recommendation | None = None
+    audit: AuditReport | None = None
+    """What is suspicious about the pictures, and the recommended model on swapped backgrounds."""
     repeat_command: str = ""
     """What repeats this run tomorrow."""
     repeat_note: str = ""

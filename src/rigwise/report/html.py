@@ -7,19 +7,19 @@ script hands to the Plotly that is inlined once. Must not read the machine or th
 import hashlib
 from typing import Any
 
-import msgspec
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from rigwise.knowledge.metrics import load_metrics
 from rigwise.records.finding import Action
 from rigwise.records.run import Confusion, PictureSummary, RunRecord
+from rigwise.report.audit_page import audit_parts
 from rigwise.report.causes import absence_words, action_word, arrange, commands
 from rigwise.report.charts import accuracy_chart, loss_chart, step_time_chart
 from rigwise.report.comparison import Column, accuracy, compare, number
 from rigwise.report.figures import Chart, trial_accents
 from rigwise.report.footnotes import footnotes
-from rigwise.report.page_templates import source, templates
+from rigwise.report.page_templates import review_sentences, script_json, source, templates
 from rigwise.report.timeline import timeline_chart
 from rigwise.speech import say
 
@@ -28,11 +28,12 @@ def render_report(run: RunRecord) -> str:
     """The whole page as HTML text."""
     environment = templates()
     environment.globals |= {"number": number, "absence_words": absence_words}
-    sources = {name: source(environment, name) for name in ("report.css", "report.js")}
+    sources = {name: source(environment, name) for name in ("report.css", "report.js", "review.js")}
     return environment.get_template("report.html.j2").render(
         **_page(run),
         css=sources["report.css"],
         script=sources["report.js"],
+        review=sources["review.js"],
         plotly=Markup(get_plotlyjs()),
     )
 
@@ -59,6 +60,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
         "charts": {chart.id: chart for chart in charts},
         "picture_rows": _picture_rows(run.pictures) if run.pictures else (),
         "confusion_rows": _confusion_rows(run.confusion) if run.confusion else (),
+        **(audit_parts(run.audit) if run.audit else {"audit": None}),
         "footnotes": footnotes(run, metrics),
         "embedded": _embedded(run, charts),
     }
@@ -114,15 +116,11 @@ def _embedded(run: RunRecord, charts: tuple[Chart, ...]) -> Markup:
         "run": hashlib.sha256(f"{run.name}\n{run.started_at}".encode()).hexdigest()[:16],
         "name": run.name,
         "figures": {chart.id: chart.figure for chart in charts if chart.figure},
-        "predictions": [
+        "cards": [
             {"path": each.path, "truth": each.truth, "predicted": each.predicted, "probability": each.probability}
             for each in run.predictions
         ],
-        "sentences": {
-            "reviewed": say("{done} of {total} reviewed, {wrong} wrong labels"),
-            "copied": say("copied"),
-            "not_kept": say("This browser does not keep your answers: export them before you close the page."),
-        },
+        "earlier": [],
+        "sentences": review_sentences(say("{done} of {total} reviewed, {wrong} wrong labels")),
     }
-    text = msgspec.json.encode(content).decode()
-    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+    return script_json(content)

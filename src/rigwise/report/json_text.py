@@ -4,6 +4,7 @@ import re
 
 import msgspec
 
+from rigwise.records.audit import AuditReport, Shown
 from rigwise.records.difference import Difference
 from rigwise.records.explanation import ExplainReport
 from rigwise.records.finding import CheckReport
@@ -67,6 +68,26 @@ def train_json(run: RunRecord) -> str:
         if trial.val_correct is not None and trial.val_total
     )
     return json_text(TrainReport(**shared, accuracies=accuracies))
+
+
+def audit_json(report: AuditReport) -> str:
+    """One JSON object: schema, counts, suspects, shortcuts; without the thumbnails, which are for the page."""
+    return json_text(without_thumbnails(report))
+
+
+def without_thumbnails(report: AuditReport) -> AuditReport:
+    """The report with every thumbnail left empty."""
+
+    def bare(shown: Shown) -> Shown:
+        return msgspec.structs.replace(shown, thumbnail="")
+
+    suspects = tuple(
+        msgspec.structs.replace(each, thumbnail="", other=each.other and bare(each.other)) for each in report.suspects
+    )
+    shortcuts = tuple(
+        msgspec.structs.replace(each, examples=tuple(map(bare, each.examples))) for each in report.shortcuts
+    )
+    return msgspec.structs.replace(report, suspects=suspects, shortcuts=shortcuts)
 
 
 def diff_json(difference: Difference) -> str:

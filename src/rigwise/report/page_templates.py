@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -28,6 +29,21 @@ def source(environment: Environment, name: str) -> Markup:
     loader = environment.loader
     assert loader is not None
     return Markup(loader.get_source(environment, name)[0])
+
+
+def script_json(content: Any) -> Markup:
+    """What a page's script reads, as JSON that cannot end the script element it stands in."""
+    text = msgspec.json.encode(content).decode()
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def review_sentences(reviewed: str) -> dict[str, str]:
+    """What review.js says; it fills the fields of `reviewed` in itself."""
+    return {
+        "reviewed": reviewed,
+        "copied": say("copied"),
+        "not_kept": say("This browser does not keep your answers: export them before you close the page."),
+    }
 
 
 def harmless(value: Any) -> Any:

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from rigwise.records.run import PictureSummary, RunRecord
+from rigwise.report.audit_words import findings
 from rigwise.report.comparison import why_no_gpu
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
 from rigwise.speech import say
@@ -50,6 +51,8 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         yield say("take"), run.recommendation.trial or say("none of them"), "bold"
         yield from (("", sentence, "") for sentence in run.recommendation.because.splitlines())
     yield from ((say("before you trust"), note, "") for note in (run.pictures.notes if run.pictures else ()))
+    if run.audit:
+        yield from ((label, sentence, "") for label, sentence in findings(run.audit))
     if run.pictures and run.pictures.bad:
         first = run.pictures.bad[0]
         count = len(run.pictures.bad)

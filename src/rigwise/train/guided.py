@@ -11,12 +11,17 @@ from pathlib import Path
 
 import msgspec
 
+from rigwise.records.audit import AuditReport
 from rigwise.records.finding import CheckReport
+from rigwise.records.review import Review
 from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.audit.auditing import audit_pictures
+from rigwise.train.audit.plan import AuditPlan
 from rigwise.train.choice import recommend
 from rigwise.train.conditions import choose_device, make_repeatable
+from rigwise.train.counterfactual import counterfactual
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
 from rigwise.train.lab import Lab, image_size, recipe_model
@@ -27,7 +32,7 @@ from rigwise.train.progress import Progress
 from rigwise.train.recipe import write_recipe
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import repeat_note
-from rigwise.train.review import review
+from rigwise.train.review import review as review_predictions
 from rigwise.train.step.device import first_gpu
 
 NUM_CHANGES_TOLD = 10
@@ -64,7 +69,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
     request, recipe, pictures = prepared.request, prepared.recipe, prepared.pictures
     weights = _refuse_unfit(recipe, len(pictures.classes)).weights
     folder = create_run_folder(request.out) if request.out else create_next_run_folder(date.today())
-    leave_what_repeats(folder, recipe, pictures)
+    leave_what_repeats(folder, recipe, pictures, request.review)
     with RunWriter(folder.database) as writer:
         _note_request(writer, folder, recipe, pictures)
         writer.fact("weights", weights)
@@ -84,8 +89,9 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 progress=progress,
                 folder=folder,
             )
+            audit = _audit(lab, request.review)
             experiment = run_experiment(lab)
-        _conclude(lab, experiment, folder)
+        _conclude(lab, experiment, audit)
         if request.earlier is not None:
             note = repeat_note(request.earlier, experiment.steps, prepared.changed, on_gpu=device.is_gpu)
             writer.fact("repeat_note", note.text)
@@ -133,15 +139,30 @@ def _note_rig(writer: RunWriter, folder: RunFolder, surroundings: Surroundings, 
     return note
 
 
-def _conclude(lab: Lab, experiment: Experiment, folder: RunFolder) -> None:
-    """E7: the recommendation, the review of the recommended model's predictions, and the model itself."""
-    recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(folder))
+def _audit(lab: Lab, review: Review) -> AuditReport | None:
+    """What is suspicious about the pictures, before anything is measured on them."""
+    section = lab.recipe.audit
+    if section.sample == 0:
+        return None
+    plan = AuditPlan(sample=section.sample, labels=section.labels, image_size=lab.image_size, review=review)
+    report = audit_pictures(lab.pictures, plan, lab.progress)
+    lab.writer.fact("audit", report)
+    return report
+
+
+def _conclude(lab: Lab, experiment: Experiment, audit: AuditReport | None) -> None:
+    """E7: the recommendation, what the recommended model says of pictures and backgrounds, and the model itself."""
+    recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder))
     lab.writer.fact("recommendation", recommendation)
     if recommendation.trial is None:
         return
     chosen = experiment.trained[recommendation.trial]
-    confusion, predictions = review(lab, chosen)
+    confusion, predictions = review_predictions(lab, chosen)
     lab.writer.fact("confusion", confusion)
     for prediction in predictions:
         lab.writer.record(prediction)
-    leave_model(folder, chosen, lab)
+    if audit is not None:
+        swapped = counterfactual(lab, chosen)
+        needs_a_human = audit.needs_a_human or swapped.leans_on_background
+        lab.writer.fact("audit", msgspec.structs.replace(audit, counterfactual=swapped, needs_a_human=needs_a_human))
+    leave_model(lab.folder, chosen, lab)

@@ -7,8 +7,10 @@ from pathlib import Path
 import msgspec
 
 from rigwise.errors import BadInput
+from rigwise.records.review import Review
 from rigwise.speech import say
 from rigwise.telemetry.run_folder import default_run_folder, refuse_unusable
+from rigwise.train.audit.review_file import paths_left_out
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.layout import find_layout
 from rigwise.train.pictures.picture_ledger import changes, same_split
@@ -31,6 +33,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Run folder; None for the next free one under runs/."""
     earlier: Earlier | None = None
     """The run this one repeats."""
+    review: Review = Review()
+    """What a person answered on the pages of audits and runs."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +58,7 @@ def prepare(request: Request, progress: Progress) -> Prepared:
     _must_still_be_there(request)
     out = request.out or default_run_folder(date.today())
     refuse_unusable(out)
-    _must_be_outside(out, request.root)
+    must_be_outside(out, request.root)
     recipe = resolve(request.recipe)
     progress.begin(say("reading pictures"), None)
     try:
@@ -64,6 +68,7 @@ def prepare(request: Request, progress: Progress) -> Prepared:
             val_ratio=recipe.pictures.val_ratio,
             test_ratio=recipe.pictures.test_ratio,
             max_bad_ratio=recipe.pictures.max_bad_ratio,
+            left_out=paths_left_out(request.root, request.review),
             progress=progress.update,
         )
     finally:
@@ -86,8 +91,12 @@ def _must_still_be_there(request: Request) -> None:
         )
 
 
-def _must_be_outside(out: Path, root: Path) -> None:
-    """A run folder among the classes would be one more class of the next run."""
+def must_be_outside(out: Path, root: Path) -> None:
+    """Nothing, unless the run folder would lie among the classes: it would be one more class of the next run.
+
+    Raises:
+        BadInput: it would, or DATA has no classes.
+    """
     for folder in find_layout(root).splits.values():
         if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(root / folder)):
             raise BadInput(

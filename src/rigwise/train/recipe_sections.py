@@ -91,6 +91,19 @@ class LoaderSection(msgspec.Struct, frozen=True, kw_only=True):
         yield from _outside("num_threads", self.num_threads, 0, 256)
 
 
+class AuditSection(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked about the pictures before the trials."""
+
+    sample: int = 2000
+    """Pictures looked at, at most: seconds beside the minutes of a trial. 0 leaves the audit out."""
+    labels: bool = True
+    """Whether labels are judged by what a frozen network sees."""
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        yield from _outside("sample", self.sample, 0, 10_000_000)
+
+
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides how an experiment runs."""
 
@@ -99,6 +112,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     training: TrainingSection = TrainingSection()
     cpu: CpuSection = CpuSection()
     loader: LoaderSection = LoaderSection()
+    audit: AuditSection = AuditSection()
 
 
 SECTIONS: dict[str, Any] = {
@@ -107,6 +121,7 @@ SECTIONS: dict[str, Any] = {
     "training": TrainingSection,
     "cpu": CpuSection,
     "loader": LoaderSection,
+    "audit": AuditSection,
 }
 
 

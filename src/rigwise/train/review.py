@@ -1,8 +1,5 @@
 """The predictions a person should look at: the recommended model's, worst first."""
 
-import base64
-from io import BytesIO
-
 from PIL import Image
 
 from rigwise.records.run import Confusion, Prediction
@@ -11,10 +8,9 @@ from rigwise.train.full_trial import Trained
 from rigwise.train.lab import Lab
 from rigwise.train.pictures.decode import decode
 from rigwise.train.pictures.picture_set import Picture
+from rigwise.train.pictures.thumbnail import thumbnail
 
 NUM_REVIEWED = 40
-THUMBNAIL_PIXELS = 112
-THUMBNAIL_QUALITY = 80
 
 
 def review(lab: Lab, chosen: Trained) -> tuple[Confusion, tuple[Prediction, ...]]:
@@ -49,11 +45,3 @@ def _prediction(lab: Lab, picture: Picture, chosen: Trained, place: int) -> Pred
 def decode_for_thumbnail(lab: Lab, picture: Picture) -> Image.Image:
     """The picture as the network saw it before cropping."""
     return Image.fromarray(decode(lab.pictures.root / picture.path))
-
-
-def thumbnail(image: Image.Image) -> str:
-    """A small JPEG as a data: URI, so that the page needs no other file."""
-    image.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
-    buffer = BytesIO()
-    image.save(buffer, "JPEG", quality=THUMBNAIL_QUALITY)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from rigwise.records.run import BadPicture
+from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable
 from rigwise.train.pictures.decode import BadPictureError, Pixels, decode_bytes, read_file
 from rigwise.train.pictures.ordered import in_order, num_cores

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rigwise.errors import BadInput
-from rigwise.records.run import BadPicture
+from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable, say
 from rigwise.train.pictures.examine import Usable
 from rigwise.train.pictures.layout import Layout, class_name

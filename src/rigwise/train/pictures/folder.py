@@ -1,13 +1,14 @@
 """DATA to a `PictureSet`: which files are pictures, what they show, and which of them train, validate or test."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
 import msgspec
 
-from rigwise.records.run import BadPicture, PictureSummary
+from rigwise.records.bad_picture import BadPicture
+from rigwise.records.run import PictureSummary
 from rigwise.speech import printable, say
 from rigwise.train.pictures.examine import Candidate, Progress, Usable, examine
 from rigwise.train.pictures.faults import must_be_classes, must_be_mostly_good
@@ -15,7 +16,7 @@ from rigwise.train.pictures.layout import Layout, class_name, find_layout
 from rigwise.train.pictures.notes import notes_on
 from rigwise.train.pictures.picture_set import SPLITS, Picture, PictureSet
 from rigwise.train.pictures.split import split_groups
-from rigwise.train.pictures.tree import collect
+from rigwise.train.pictures.tree import Found, collect
 from rigwise.units import percent
 
 
@@ -26,6 +27,7 @@ def read_pictures(
     val_ratio: float = 0.15,
     test_ratio: float = 0.15,
     max_bad_ratio: float = 0.05,
+    left_out: Collection[str] = (),
     progress: Progress | None = None,
 ) -> PictureSet:
     """All usable pictures of DATA, split; every file is decoded once to know that it can be.
@@ -36,18 +38,16 @@ def read_pictures(
         val_ratio: share of each class's distinct pictures for validation, where DATA has no val folder.
         test_ratio: share kept for the test, where DATA has neither val nor test folder.
         max_bad_ratio: largest share of unusable files to go on with, 0 to 1.
+        left_out: printable paths of pictures not to use, because a person said so.
         progress: called with the number of files examined and of all.
 
     Raises:
         BadInput: DATA cannot be trained on.
     """
     layout = find_layout(root)
-    found = {(split, folder): collect(root, folder) for split, folders in layout.classes.items() for folder in folders}
-    candidates = [
-        Candidate(path=path, class_name=class_name(folder), split=split)
-        for (split, folder), files in found.items()
-        for path in files.files
-    ]
+    found = find_files(root, layout)
+    there = candidates_among(found)
+    candidates = [each for each in there if printable(each.path) not in left_out]
     examined = examine(root, candidates, progress)
     bad = [*examined.bad, *chain.from_iterable(files.bad for files in found.values())]
     must_be_mostly_good(root, bad, len(examined.usable), max_bad_ratio)
@@ -55,8 +55,24 @@ def read_pictures(
     pictures, rule = _split(examined.usable, layout, seed, val_ratio, 0.0 if "test" in layout.splits else test_ratio)
     others = sum((files.others for files in found.values()), examined.others)
     notes = layout.notes + ([_note_on(others)] if others else [])
+    if len(candidates) < len(there):
+        notes.append(say("pictures left out, as a person said: {count}", count=len(there) - len(candidates)))
     loops = chain.from_iterable(files.loops for files in found.values())
     return _picture_set(root, pictures, rule, [*layout.bad, *bad, *loops], notes)
+
+
+def find_files(root: Path, layout: Layout) -> dict[tuple[str, str], Found]:
+    """What lies in each class folder, by split and folder."""
+    return {(split, folder): collect(root, folder) for split, folders in layout.classes.items() for folder in folders}
+
+
+def candidates_among(found: Mapping[tuple[str, str], Found]) -> list[Candidate]:
+    """Every file that should be a picture."""
+    return [
+        Candidate(path=path, class_name=class_name(folder), split=split)
+        for (split, folder), files in found.items()
+        for path in files.files
+    ]
 
 
 def _split(

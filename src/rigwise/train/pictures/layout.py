@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.errors import BadInput
-from rigwise.records.run import BadPicture
+from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable, say
 from rigwise.train.pictures.tree import ancestors, identity, look_into, loop
 

@@ -23,7 +23,7 @@ def notes_on(pictures: Iterable[Usable], counts: Counts) -> list[str]:
     for picture in pictures:
         groups[picture.group].append(picture)
     copies = [group for group in groups.values() if len(group) > 1]
-    return [*_leaks(copies), *_two_classes(copies), *_copies(copies), *_missing(counts), *_imbalance(counts)]
+    return [*_leaks(copies), *_two_classes(copies), *_copies(copies), *missing(counts), *imbalance(counts)]
 
 
 def _leaks(copies: Iterable[Sequence[Usable]]) -> list[str]:
@@ -59,7 +59,7 @@ def _copies(copies: Sequence[Sequence[Usable]]) -> list[str]:
     return [say("copies of another picture: {count}", count=sum(len(group) - 1 for group in copies))]
 
 
-def _missing(counts: Counts) -> list[str]:
+def missing(counts: Counts) -> list[str]:
     """Classes of which val or test holds nothing."""
     notes = []
     for split in ("val", "test"):
@@ -72,7 +72,8 @@ def _missing(counts: Counts) -> list[str]:
     return notes
 
 
-def _imbalance(counts: Counts) -> list[str]:
+def imbalance(counts: Counts) -> list[str]:
+    """Classes of train so unequal that the largest alone decides the accuracy."""
     largest, *_, smallest = Counter(counts["train"]).most_common()
     if largest[1] < IMBALANCE_RATIO * smallest[1]:
         return []

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.errors import BadInput
-from rigwise.records.run import BadPicture
+from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable, say
 
 PICTURE_SUFFIXES = frozenset(
