@@ -1,0 +1,155 @@
+"""Work done in a process of its own, so that a crash, a hang or a leak there is a result here.
+
+A fork server imports what is heavy once and never touches a GPU; each piece of work gets a fresh fork of it, in a
+process group of its own. Whatever happens, the group is killed and its folder removed: also after Ctrl-C. On Linux the
+child ends with this process too, when that is killed.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+Tell = Callable[[object], None]
+"""Sends one object to the process that waits."""
+PARENT_DIED = 1
+"""PR_SET_PDEATHSIG of prctl(2)."""
+LAST_SECONDS = 1.0
+"""Our choice: what a child may take to end once it has told everything, before it is killed."""
+PRINTED_BYTES = 4000
+"""Of what the child printed last; a crash in native code says why there, if anywhere."""
+
+
+class Work(Protocol):
+    """What a child does; it is pickled, so it must be importable there."""
+
+    def __call__(self, tell: Tell, folder: Path) -> None:
+        """Do it, telling on the way; `folder` is removed afterwards."""
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a child ended."""
+
+    exit_code: int | None
+    """Negative: the signal that ended it. None: it was ended for its silence."""
+    failure: str
+    """The traceback of what it raised; "" where it raised nothing."""
+    printed: str
+    """The last it printed to both outputs."""
+    seconds: float
+
+
+class _Raised(msgspec.Struct, frozen=True):
+    """The child's last message: what it raised."""
+
+    traceback: str
+
+
+def run_in_child(
+    work: Work, *, silence_seconds: float, told: Callable[[Any], None], preload: Sequence[str] = ()
+) -> Ending:
+    """How the child that did `work` ended; what it tells is handed on as it comes.
+
+    Args:
+        work: what to do there.
+        silence_seconds: a child that tells nothing for so long is taken for hung, and killed.
+        told: takes each object the child tells.
+        preload: modules the fork server imports once; none of them may touch a GPU by being imported.
+
+    Raises:
+        TypeError, AttributeError, pickle.PicklingError: `work` cannot be sent to another process.
+    """
+    content = pickle.dumps(work)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(preload))
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="rigwise-", ignore_cleanup_errors=True) as folder:
+        reader, writer = context.Pipe(duplex=False)
+        child = context.Process(target=_be_child, args=(content, writer, folder), daemon=False)
+        try:
+            child.start()
+            writer.close()
+            raised = _listen(reader, child.sentinel, silence_seconds, told)
+            child.join(LAST_SECONDS)
+            exit_code = child.exitcode
+        finally:
+            _end(child)
+            reader.close()
+        return Ending(
+            exit_code=exit_code, failure=raised, printed=_printed(Path(folder)), seconds=time.monotonic() - began
+        )
+
+
+def _listen(reader: Connection, sentinel: int, silence_seconds: float, told: Callable[[Any], None]) -> str:
+    """Hand on what the child tells until it ends or falls silent; the traceback of what it raised, if so."""
+    raised = ""
+    while True:
+        ready = wait([reader, sentinel], silence_seconds)
+        if reader not in ready:
+            return raised
+        try:
+            message = reader.recv()
+        except (EOFError, OSError, pickle.UnpicklingError):  # it was killed, perhaps in the middle of a message
+            return raised
+        if isinstance(message, _Raised):
+            raised = message.traceback
+        else:
+            told(message)
+
+
+def _end(child: Any) -> None:
+    """Nothing of the child is left running."""
+    if child.pid is None:
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        child.kill()
+    child.join()
+    child.close()
+
+
+def _printed(folder: Path) -> str:
+    try:
+        return (folder / _OUTPUT).read_bytes()[-PRINTED_BYTES:].decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+_OUTPUT = "output.txt"
+
+
+def _be_child(content: bytes, writer: Connection, folder: str) -> None:
+    """In the child: a group of its own, its output into the folder, then the work."""
+    os.setsid()
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    output = os.open(Path(folder) / _OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(output, stream)
+    try:
+        work: Work = pickle.loads(content)
+        work(writer.send, Path(folder))
+    except BaseException as error:
+        writer.send(_Raised(traceback.format_exc()))
+        raise SystemExit(1) from error
+    finally:
+        writer.close()
+
+
+def _die_with_parent() -> None:
+    """On Linux: the child ends when the fork server does, which ends with the process that asked for it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DIED, signal.SIGKILL)
