@@ -13,7 +13,8 @@ import torch
 from simulated_gpu import SimulatedGpu
 from torch import Tensor, nn
 
-from rigwise.train.batch.training import TorchTraining
+from rigwise.train.batch.training import TorchTraining, worst_first
+from rigwise.train.step.device import DeviceMemory
 from rigwise.train.step.vram_simulation import simulate_vram
 
 
@@ -121,6 +122,18 @@ class Leaking(TorchTraining, kw_only=True):
         self.kept.append(torch.zeros(self.bytes_per_step, dtype=torch.uint8))
 
 
+class KeepsOnce(TorchTraining, kw_only=True):
+    """Takes 4 MiB in its first step and never gives them back."""
+
+    def train_step(self, step: int) -> None:
+        super().train_step(step)
+        if not LEFT_BEHIND:
+            LEFT_BEHIND.append(torch.zeros(4 * 2**20, dtype=torch.uint8))
+
+
+LEFT_BEHIND: list[Tensor] = []
+
+
 class SumsItsLoss(TorchTraining, kw_only=True):
     """`sum_loss += loss`: keeps the graph of every step (pytorch issue 1840)."""
 
@@ -145,18 +158,76 @@ def of_kind(kind: type[TorchTraining], batch_size: int) -> TorchTraining:
     )
 
 
-def long_sample_late(late_step: int, order: str, batch_size: int) -> TorchTraining:
-    """Texts of length 1, and one of length 64 at `late_step`; `order` worst first, or as they come."""
+def simulated(limit_bytes: int) -> SimulatedGpu:
+    """A GPU with so much memory."""
+    return SimulatedGpu(simulate_vram(limit_bytes))
+
+
+class BusyGpu(SimulatedGpu):
+    """Others take all but `left_bytes` of it once it was asked `asked` times."""
+
+    def __init__(self, limit_bytes: int, left_bytes: int, asked: int) -> None:
+        self._all = simulate_vram(limit_bytes)
+        super().__init__(self._all)
+        self._total_bytes, self._left_bytes, self._asked = limit_bytes, left_bytes, asked
+
+    def memory(self) -> DeviceMemory:
+        self._asked -= 1
+        if self._asked < 0:
+            self._all.limit_bytes = self._left_bytes
+        return msgspec.structs.replace(super().memory(), total=self._total_bytes)
+
+
+class SpillingGpu(SimulatedGpu):
+    """WSL: the driver gives more than the card has, out of the machine's RAM."""
+
+    def __init__(self, total_bytes: int) -> None:
+        super().__init__(simulate_vram(16 * total_bytes))
+        self._card_bytes = total_bytes
+
+    def memory(self) -> DeviceMemory:
+        now = super().memory()
+        return msgspec.structs.replace(now, total=self._card_bytes, free=max(0, self._card_bytes - now.allocated))
+
+
+class FragmentedGpu(SimulatedGpu):
+    """Keeps half as much again as its tensors need, in pieces."""
+
+    def memory(self) -> DeviceMemory:
+        now = super().memory()
+        return msgspec.structs.replace(now, reserved=now.allocated * 3 // 2)
+
+
+def busy(limit_bytes: int, left_bytes: int, asked: int) -> BusyGpu:
+    return BusyGpu(limit_bytes, left_bytes, asked)
+
+
+def fragmented(limit_bytes: int) -> FragmentedGpu:
+    return FragmentedGpu(simulate_vram(limit_bytes))
+
+
+def large_validation(batch_size: int) -> TorchTraining:
+    """Validates four training batches at once."""
+    return real(batch_size, val_size=4 * batch_size)
+
+
+class GathersToSave(TorchTraining, kw_only=True):
+    """Gathers 16 MiB to save, as the first rank of a sharded model does."""
+
+    def save(self, path: Path) -> None:
+        gathered = torch.zeros(16 * 2**20, dtype=torch.uint8)
+        super().save(path)
+        del gathered
+
+
+def worst_lengths(lengths: tuple[int, ...], ordered: bool, batch_size: int) -> TorchTraining:
+    """Texts of these lengths, batch by batch, padded to the longest of each."""
+    order = worst_first(lengths, batch_size) if ordered else list(range(len(lengths)))
 
     def batch(step: int) -> tuple[Tensor, Tensor]:
-        is_long = step == (0 if order == "worst first" else late_step)
-        return rows(batch_size * (64 if is_long else 1), step)
+        places = [order[(step * batch_size + place) % len(order)] for place in range(batch_size)]
+        return rows(batch_size * max(lengths[place] for place in places), step)
 
     parts = real(batch_size)
     parts.train_batch = batch
     return parts
-
-
-def simulated(limit_bytes: int) -> SimulatedGpu:
-    """A GPU with so much memory."""
-    return SimulatedGpu(simulate_vram(limit_bytes))

@@ -22,6 +22,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from rigwise.errors import BadInput
+from rigwise.speech import say
+
 Tell = Callable[[object], None]
 """Sends one object to the process that waits."""
 PARENT_DIED = 1
@@ -69,9 +72,9 @@ def run_in_child(
         preload: modules the fork server imports once; none of them may touch a GPU by being imported.
 
     Raises:
-        TypeError, AttributeError, pickle.PicklingError: `work` cannot be sent to another process.
+        BadInput: `work` cannot be sent to another process.
     """
-    content = pickle.dumps(work)
+    content = _packed(work)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(preload))
     began = time.monotonic()
@@ -90,6 +93,17 @@ def run_in_child(
         return Ending(
             exit_code=exit_code, failure=raised, printed=_printed(Path(folder)), seconds=time.monotonic() - began
         )
+
+
+def _packed(work: Work) -> bytes:
+    try:
+        return pickle.dumps(work)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:  # lambdas, local functions, open files
+        raise BadInput(
+            say("the training cannot be sent to a child process"),
+            str(error).splitlines()[0],
+            say("make it of functions and classes at the top level of a module, not of lambdas or local functions"),
+        ) from error
 
 
 def _listen(reader: Connection, sentinel: int, silence_seconds: float, told: Callable[[Any], None]) -> str:

@@ -54,12 +54,10 @@ def _cause(probe: BatchProbe, evidence: Evidence) -> CauseName:
             return "hang"
         case "failed":
             return "fault"
-        case "spilled":
-            return "spill"
-        case "tight":
-            return "too_big"
     if others_grew_bytes(evidence) >= max(OTHERS_BYTES, OTHERS_RATIO * (probe.total_bytes or 0)):
         return "other_process"
+    if probe.ended in ("spilled", "tight"):
+        return "spill" if probe.ended == "spilled" else "too_big"
     if probe.growth is not None:
         return "leak"
     if _cached_bytes(evidence) >= max(_requested_bytes(probe.text), FRAGMENTED_RATIO * (probe.total_bytes or 1), 1):

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from rigwise.errors import BadInput
 from rigwise.records.batch import BatchProbe, Ended, Phase, PhasePeak
 from rigwise.records.gpu import GpuProcess
 from rigwise.sources.children import Ending, run_in_child
@@ -38,10 +37,7 @@ class Prober(msgspec.Struct, frozen=True, kw_only=True):
         """
         work = ProbeWork(build=self.build, batch_size=batch_size, num_steps=num_steps, make_device=self.make_device)
         seen = _Seen()
-        try:
-            ending = run_in_child(work, silence_seconds=self.silence_seconds, told=seen.note, preload=PRELOADED)
-        except (AttributeError, TypeError) as error:  # what pickle raises of lambdas and local functions
-            raise _cannot_be_sent(error) from error
+        ending = run_in_child(work, silence_seconds=self.silence_seconds, told=seen.note, preload=PRELOADED)
         return self._record(batch_size, seen, ending)
 
     def _record(self, batch_size: int, seen: "_Seen", ending: Ending) -> BatchProbe:
@@ -165,11 +161,3 @@ def _words(seen: _Seen, ending: Ending, silence_seconds: float) -> str:
         return say("the system ended the process (SIGKILL), as it does when RAM runs out")
     how = signal.Signals(-ending.exit_code).name if ending.exit_code < 0 else str(ending.exit_code)
     return say("the process ended with {how}; it printed last: {printed}", how=how, printed=printed or say("nothing"))
-
-
-def _cannot_be_sent(error: Exception) -> BadInput:
-    return BadInput(
-        say("the training cannot be sent to a child process"),
-        str(error).splitlines()[0],
-        say("make build a function or class at the top level of a module, not a lambda or a local function"),
-    )
