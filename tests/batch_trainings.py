@@ -14,7 +14,7 @@ from simulated_gpu import SimulatedGpu
 from torch import Tensor, nn
 
 from rigwise.train.batch.training import TorchTraining, worst_first
-from rigwise.train.step.device import DeviceMemory
+from rigwise.train.step.device import CpuDevice, DeviceMemory
 from rigwise.train.step.vram_simulation import simulate_vram
 
 
@@ -231,3 +231,8 @@ def worst_lengths(lengths: tuple[int, ...], ordered: bool, batch_size: int) -> T
     parts = real(batch_size)
     parts.train_batch = batch
     return parts
+
+
+def cpu() -> CpuDevice:
+    """No GPU."""
+    return CpuDevice()

@@ -5,7 +5,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-LIBRARY = {"find_batch": "train.batch.find"}
+LIBRARY = {"find_batch": "train.batch.find", "RecoveringStep": "train.batch.recovery"}
 """What people's own programs take from here, and its module: imported when asked for, for it imports torch."""
 
 

@@ -26,11 +26,14 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,
     earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
+    find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
     need_extra("train", TRAINING)
-    request = _request(folder, recipe, out, model, earlier)
+    if earlier is not None:
+        _refuse_with_from(recipe=recipe, model=model, find_batch=find_batch or None)
+    request = _request(folder, recipe, out, model, earlier, find_batch)
     return run_and_show(request, json=json)
 
 
@@ -67,7 +70,12 @@ def show_run(run_folder: Path, *, json: bool) -> ExitCode:
 
 
 def _request(
-    folder: Path | None, recipe: Path | None, out: Path | None, model: str | None, earlier: Path | None
+    folder: Path | None,
+    recipe: Path | None,
+    out: Path | None,
+    model: str | None,
+    earlier: Path | None,
+    find_batch: bool,
 ) -> "Request":
     from rigwise.train.preparation import Request
     from rigwise.train.recipe import read_recipe
@@ -75,7 +83,6 @@ def _request(
     from rigwise.train.repeat import read_earlier
 
     if earlier is not None:
-        _refuse_with_from(recipe=recipe, model=model)
         before = read_earlier(earlier)
         return Request(root=folder or before.ledger.root, recipe=before.recipe, out=out, earlier=before)
     if folder is None:
@@ -85,11 +92,11 @@ def _request(
             say("rigwise train DATA, or rigwise train --from RUN, or try the embedded pictures: rigwise demo"),
         )
     chosen = read_recipe(recipe) if recipe else Recipe()
-    return Request(root=folder, recipe=_with_model(chosen, model), out=out)
+    return Request(root=folder, recipe=_with_model(chosen, model), out=out, find_batch=find_batch)
 
 
 def _refuse_with_from(**options: object) -> None:
-    given = [f"--{name}" for name, value in options.items() if value is not None]
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
         raise BadInput(
             say("--from cannot be combined with {options}", options=", ".join(given)),

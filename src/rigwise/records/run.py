@@ -2,6 +2,7 @@
 
 import msgspec
 
+from rigwise.records.batch import BatchSearch
 from rigwise.records.finding import CheckReport
 
 
@@ -158,6 +159,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The first 40, worst first."""
     confusion: Confusion | None = None
     recommendation: Recommendation | None = None
+    batch_search: BatchSearch | None = None
+    """How the batch size was found, where it was searched."""
     repeat_command: str = ""
     """What repeats this run tomorrow."""
     repeat_note: str = ""

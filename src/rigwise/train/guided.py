@@ -13,8 +13,10 @@ import msgspec
 
 from rigwise.records.finding import CheckReport
 from rigwise.speech import printable, say
-from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder
+from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder, write_text
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.batch.child import default_device
+from rigwise.train.batch.for_pictures import with_found_batch
 from rigwise.train.choice import recommend
 from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
@@ -84,6 +86,11 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 progress=progress,
                 folder=folder,
             )
+            if request.find_batch:
+                lab = with_found_batch(lab, default_device)
+                recipe = lab.recipe
+                write_text(folder.recipe, write_recipe(recipe))
+                writer.fact("recipe_toml", write_recipe(recipe))
             experiment = run_experiment(lab)
         _conclude(lab, experiment, folder)
         if request.earlier is not None:

@@ -31,6 +31,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Run folder; None for the next free one under runs/."""
     earlier: Earlier | None = None
     """The run this one repeats."""
+    find_batch: bool = False
+    """Whether the largest batch size that holds is searched first; the recipe's is used where there is no GPU."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 Nothing runs in the caller's process: its models, its random numbers and its GPU memory are as they were.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from rigwise.errors import BadInput, CannotTell
@@ -43,6 +43,7 @@ def find_batch(
     make_device: MakeDevice = default_device,
     holders: Holders = gpu_holders,
     ranks: Ranks | None = None,
+    told: Callable[[BatchProbe], object] | None = None,
 ) -> BatchSearch:
     """The largest batch size, within an eighth, that ran a soak, a validation and a checkpoint with headroom left.
 
@@ -56,6 +57,7 @@ def find_batch(
         make_device: the device in the child; the first GPU, or the CPU.
         holders: who else holds the GPU's memory, by its UUID.
         ranks: the job to agree with; None for that of `torch.distributed`, if there is one.
+        told: takes each probe as it ends.
 
     Raises:
         BadInput: the sizes make no sense, or `build` cannot be sent to a child process.
@@ -68,7 +70,7 @@ def find_batch(
     quiet = effort.silence_seconds
     prober = Prober(build=build, make_device=make_device, silence_seconds=quiet, holders=holders)
     prediction = predict(build, make_device, smallest=smallest, most=most, silence_seconds=quiet)
-    search = Search(prober.run, smallest, most, effort)
+    search = Search(prober.run, smallest, most, effort, told)
     first = min(most, max(smallest, start)) if start else first_size(prediction.batch_size, smallest, most)
     return _found(search, _agreed(search, first, prediction, job), prediction)
 

@@ -42,9 +42,12 @@ class NothingFits(Exception):
 class Search:
     """One search; `probes` is what was tried, in order."""
 
-    def __init__(self, run: Run, smallest: int, most: int, effort: Effort) -> None:
+    def __init__(
+        self, run: Run, smallest: int, most: int, effort: Effort, told: Callable[[BatchProbe], object] | None = None
+    ) -> None:
         self.probes: list[BatchProbe] = []
         self._run = run
+        self._told = told
         self._smallest = smallest
         self._most = most
         self._soak_steps = effort.soak_steps
@@ -100,6 +103,8 @@ class Search:
     def _probe(self, size: int, num_steps: int | None = None) -> BatchProbe:
         probe = self._run(size, num_steps or self._steps_for(size))
         self.probes.append(probe)
+        if self._told is not None:
+            self._told(probe)
         if probe.cause == "other_process":
             raise others_took(self.probes)
         if probe.cause == "leak" or self._dies_in_the_run(probe):
