@@ -1,17 +1,16 @@
 """Work done in a process of its own, so that a crash, a hang or a leak there is a result here.
 
 A fork server imports what is heavy once and never touches a GPU; each piece of work gets a fresh fork of it, in a
-process group of its own. Whatever happens, the group is killed and its folder removed: also after Ctrl-C. On Linux the
-child ends with this process too, when that is killed.
+process group of its own. Whatever happens, the group is killed and its folder removed: also after Ctrl-C. It ends with
+this process too, when that is killed.
 """
 
-import ctypes
 import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -27,8 +26,6 @@ from rigwise.speech import say
 
 Tell = Callable[[object], None]
 """Sends one object to the process that waits."""
-PARENT_DIED = 1
-"""PR_SET_PDEATHSIG of prctl(2)."""
 LAST_SECONDS = 1.0
 """Our choice: what a child may take to end once it has told everything, before it is killed."""
 PRINTED_BYTES = 4000
@@ -164,6 +161,12 @@ def _be_child(content: bytes, writer: Connection, folder: str) -> None:
 
 
 def _die_with_parent() -> None:
-    """On Linux: the child ends when the fork server does, which ends with the process that asked for it."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PARENT_DIED, signal.SIGKILL)
+    """From now on the whole group ends when the process that waits for it does, even if that was killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, name="rigwise-parent", daemon=True).start()

@@ -72,7 +72,7 @@ def find_batch(
     prediction = predict(build, make_device, smallest=smallest, most=most, silence_seconds=quiet)
     search = Search(prober.run, smallest, most, effort, told)
     first = min(most, max(smallest, start)) if start else first_size(prediction.batch_size, smallest, most)
-    return _found(search, _agreed(search, first, prediction, job), prediction)
+    return _found(search, agreed(search, first, prediction, job), prediction)
 
 
 def _found(search: Search, size: int, prediction: Prediction) -> BatchSearch:
@@ -80,7 +80,7 @@ def _found(search: Search, size: int, prediction: Prediction) -> BatchSearch:
     return BatchSearch(batch_size=size, probes=tuple(search.probes), predicted=prediction.at(size), notes=notes)
 
 
-def _agreed(search: Search, first: int, prediction: Prediction, ranks: Ranks) -> int:
+def agreed(search: Search, first: int, prediction: Prediction, ranks: Ranks) -> int:
     """The size that held on every rank; a rank on which none did tells the others before it gives up."""
     try:
         size = search.largest(first)
