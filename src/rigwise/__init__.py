@@ -5,7 +5,15 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-LIBRARY = {"find_batch": "train.batch.find", "RecoveringStep": "train.batch.recovery"}
+LIBRARY = {
+    "Effort": "train.batch.search",
+    "RecoveringStep": "train.batch.recovery",
+    "TorchTraining": "train.batch.training",
+    "find_batch": "train.batch.find",
+    "gradient_parity": "train.batch.parity",
+    "out_of_memory": "train.batch.recognise",
+    "worst_first": "train.batch.training",
+}
 """What people's own programs take from here, and its module: imported when asked for, for it imports torch."""
 
 

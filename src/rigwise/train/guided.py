@@ -87,10 +87,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 folder=folder,
             )
             if request.find_batch:
-                lab = with_found_batch(lab, default_device)
-                recipe = lab.recipe
-                write_text(folder.recipe, write_recipe(recipe))
-                writer.fact("recipe_toml", write_recipe(recipe))
+                lab = _with_found_batch(lab)
             experiment = run_experiment(lab)
         _conclude(lab, experiment, folder)
         if request.earlier is not None:
@@ -99,6 +96,14 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
             writer.fact("repeat_equal", note.equal)
         writer.fact("finished", True)
     return folder.path
+
+
+def _with_found_batch(lab: Lab) -> Lab:
+    """The lab at the batch size found; its recipe, which repeats the run without another search, says so too."""
+    lab = with_found_batch(lab, default_device)
+    write_text(lab.folder.recipe, write_recipe(lab.recipe))
+    lab.writer.fact("recipe_toml", write_recipe(lab.recipe))
+    return lab
 
 
 def _refuse_unfit(recipe: Recipe, num_classes: int) -> BuiltModel:

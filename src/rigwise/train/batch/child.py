@@ -11,13 +11,14 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+import torch
 
 from rigwise.records.batch import Phase
 from rigwise.sources.children import Tell
 from rigwise.train.batch.memory import memory_now
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
 from rigwise.train.batch.training import Training
-from rigwise.train.step.device import CpuDevice, Device, DeviceMemory, first_gpu
+from rigwise.train.step.device import CpuDevice, CudaDevice, Device, DeviceMemory, first_gpu
 
 Build = Callable[[int], Training]
 """Batch size to the training at that size, on the device."""
@@ -74,8 +75,12 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_device() -> Device:
-    """The GPU PyTorch would use, else the CPU."""
-    return first_gpu() or CpuDevice()
+    """The GPU of this rank, as torchrun numbers them; the first one outside of a job; else the CPU."""
+    gpu = first_gpu()
+    if gpu is None:
+        return CpuDevice()
+    rank = int(os.environ.get("LOCAL_RANK", "0"))
+    return CudaDevice(rank) if rank < torch.cuda.device_count() else gpu
 
 
 class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):

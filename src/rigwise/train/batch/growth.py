@@ -29,7 +29,7 @@ def memory_growth(allocated_bytes: Sequence[int], free_bytes: int | None) -> Gro
 
     >>> leak = memory_growth([1000 * 2**20 + step * 5 * 2**20 for step in range(40)], free_bytes=2000 * 2**20)
     >>> leak.bytes_per_step / 2**20, leak.step_of_death
-    (5.0, 200)
+    (5.0, 201)
     >>> memory_growth([1000 * 2**20] * 20 + [2000 * 2**20] * 20, free_bytes=None)
     """
     settled = allocated_bytes[SETTLING_STEPS:]

@@ -9,6 +9,7 @@ ranks, whose other ranks wait in the middle of a step; and a loss that is not fi
 """
 
 import gc
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
@@ -83,11 +84,11 @@ class RecoveringStep:
         self._before.take()
         while True:
             loss = self._accumulated(batch)
-            is_usable = not self._watch_loss or bool(torch.isfinite(loss))
+            is_usable = not self._watch_loss or math.isfinite(loss.item())
             if is_usable and self._update():
                 return loss
             self._before.restore()
-            if not is_usable or self._scaler.get_scale() < LEAST_SCALE:
+            if not is_usable or self._scaler is None or self._scaler.get_scale() < LEAST_SCALE:
                 self._leave_precision(batch)
 
     def _accumulated(self, batch: Sequence[Tensor]) -> Tensor:
@@ -118,15 +119,20 @@ class RecoveringStep:
 
     def _backward(self, batch: Sequence[Tensor]) -> Tensor:
         num_samples = len(batch[0])
+        if self._micro(batch) == num_samples:
+            return self._backward_part(batch, 1.0)
         num_parts = -(-num_samples // self._micro(batch))
-        losses: list[Tensor] = []
-        for part in zip(*(tensor.tensor_split(num_parts) for tensor in batch), strict=True):
-            with autocast(self._device, self.precision):
-                loss = self._loss(self.model, part)
-            share = loss if num_parts == 1 else loss * (len(part[0]) / num_samples)
-            self._scaler.scale(share).backward()
-            losses.append(share.detach())
-        return losses[0] if num_parts == 1 else torch.stack(losses).sum()
+        parts = zip(*(tensor.tensor_split(num_parts) for tensor in batch), strict=True)
+        return torch.stack([self._backward_part(part, len(part[0]) / num_samples) for part in parts]).sum()
+
+    def _backward_part(self, part: Sequence[Tensor], share: float) -> Tensor:
+        """Its share of the mean loss, detached; its gradient is added to the parameters."""
+        with autocast(self._device, self.precision):
+            loss = self._loss(self.model, part)
+        if share != 1:
+            loss = loss * share
+        (loss if self._scaler is None else self._scaler.scale(loss)).backward()
+        return loss.detach()
 
     def _micro(self, batch: Sequence[Tensor]) -> int:
         return min(self.micro_batch_size or len(batch[0]), len(batch[0]))
@@ -160,10 +166,13 @@ class RecoveringStep:
 
     def _update(self) -> bool:
         """Whether the optimiser took its step; where the gradient overflows it does not, and the scale is halved."""
+        if self._scaler is None:
+            self.optimizer.step()
+            return True
         scale = self._scaler.get_scale()
         self._scaler.step(self.optimizer)
         self._scaler.update()
-        if not self._scaler.is_enabled() or self._scaler.get_scale() >= scale:
+        if self._scaler.get_scale() >= scale:
             return True
         self._note(say("the gradient overflowed fp16: loss scale lowered to {scale}", scale=self._scaler.get_scale()))
         return False
@@ -183,8 +192,9 @@ class RecoveringStep:
             say("the loss overflowed fp16: {where}; {precision} from now on", where=where, precision=self.precision)
         )
 
-    def _new_scaler(self) -> torch.amp.GradScaler:
-        return torch.amp.GradScaler(self._device.torch_device.type, enabled=self.precision == "fp16")
+    def _new_scaler(self) -> torch.amp.GradScaler | None:
+        """A loss scale, for fp16 alone."""
+        return torch.amp.GradScaler(self._device.torch_device.type) if self.precision == "fp16" else None
 
     def _note(self, sentence: str) -> None:
         self.notes.append(sentence)
@@ -202,7 +212,6 @@ class _Before:
         self._buffers = [(buffers, [buffer.clone() for buffer in buffers]) for buffers in by_type.values()]
         self._gpu = device.torch_device if device.torch_device.type == "cuda" else None
 
-    @torch.no_grad()
     def take(self) -> None:
         """Remember them: one copy for all buffers of a type, since a model has a hundred of them."""
         for buffers, kept in self._buffers:
@@ -210,7 +219,6 @@ class _Before:
         self._chance = torch.get_rng_state()
         self._chance_of_gpu = torch.cuda.get_rng_state(self._gpu) if self._gpu else None
 
-    @torch.no_grad()
     def restore(self) -> None:
         """Put them back."""
         for buffers, kept in self._buffers:

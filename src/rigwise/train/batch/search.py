@@ -5,6 +5,7 @@ a soak at the smallest size: the same step of death there means that the batch i
 """
 
 from collections.abc import Callable
+from itertools import combinations
 from math import ceil
 
 import msgspec
@@ -112,11 +113,17 @@ class Search:
         return probe
 
     def _steps_for(self, size: int) -> int:
-        """Steps of a probe: enough to meet the samples on which larger batches failed late, within bounds."""
-        if self._num_steps < self._soak_steps:
+        """Steps of a probe: enough to meet the samples on which larger batches failed late, within bounds.
+
+        Unless those failed at the same step: then the step is what counts, whatever its samples are.
+        """
+        late = [probe for probe in self.probes if probe.cause == "late_peak"]
+        if self._num_steps < self._soak_steps or not late:
             return self._num_steps
-        fatal = [(probe.steps + 1) * probe.batch_size for probe in self.probes if probe.cause == "late_peak"]
-        return min(max(self._soak_steps, ceil(max(fatal, default=0) / size)), MOST_SOAKS * self._soak_steps)
+        if any(_same_step(one, other) for one, other in combinations(late, 2) if one.batch_size != other.batch_size):
+            return max(self._soak_steps, *(probe.steps + 1 for probe in late))
+        samples = max((probe.steps + 1) * probe.batch_size for probe in late)
+        return min(max(self._soak_steps, ceil(samples / size)), MOST_SOAKS * self._soak_steps)
 
     def _dies_in_the_run(self, probe: BatchProbe) -> bool:
         death = probe.growth.step_of_death if probe.growth else None
@@ -135,8 +142,7 @@ class Search:
         """Raise what a failure at both ends of the range means."""
         if contrast.cause in NOT_OF_THE_BATCH:
             raise fails_anyway(self.probes)
-        apart = abs(probe.steps - contrast.steps)
-        if contrast.cause == "late_peak" and apart <= max(1, SAME_STEP_RATIO * probe.steps):
+        if contrast.cause == "late_peak" and _same_step(probe, contrast):
             raise leaks(self.probes)
 
     def _bounds(self) -> tuple[int, int | None]:
@@ -158,3 +164,8 @@ class Search:
     def _soaked(self, size: int) -> bool:
         steps = self._steps_for(size) if self._num_steps >= self._soak_steps else self._soak_steps
         return any(probe.held and probe.batch_size == size and probe.steps >= steps for probe in self.probes)
+
+
+def _same_step(one: BatchProbe, other: BatchProbe) -> bool:
+    """Whether two probes ended at the same step, as far as the ratio tells."""
+    return abs(one.steps - other.steps) <= max(1, SAME_STEP_RATIO * max(one.steps, other.steps))
