@@ -178,6 +178,19 @@ class BusyGpu(SimulatedGpu):
         return msgspec.structs.replace(super().memory(), total=self._total_bytes)
 
 
+class DecodingGpu(SimulatedGpu):
+    """A library takes 1 MiB more each time the memory is asked for, outside of PyTorch."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(simulate_vram(limit_bytes))
+        self._asked = 0
+
+    def memory(self) -> DeviceMemory:
+        self._asked += 1
+        now = super().memory()
+        return msgspec.structs.replace(now, free=now.free - self._asked * 2**20)
+
+
 class SpillingGpu(SimulatedGpu):
     """WSL: the driver gives more than the card has, out of the machine's RAM."""
 

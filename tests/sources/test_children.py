@@ -95,3 +95,25 @@ def test_the_child_ends_with_the_process_that_waits_for_it(tmp_path: Path, how: 
 
 def test_partial_work_is_sent_too() -> None:
     assert ended(partial(children.say_twice, "x"))[1] == ["x", "x"]
+
+
+def test_a_file_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "import batch_children\n"
+        "from rigwise.errors import BadInput\n"
+        "from rigwise.sources.children import run_in_child\n"
+        "try:\n"
+        "    run_in_child(batch_children.count, silence_seconds=20.0, told=print)\n"
+        "except BadInput as error:\n"
+        "    print(error.next_step)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == 'put what the file runs under: if __name__ == "__main__":\n'

@@ -210,6 +210,12 @@ def test_a_leak_that_would_end_the_run_later_is_refused_with_the_step() -> None:
     assert "memory grew by 1.00 MiB a step; it ends at step 39" in error.why
 
 
+def test_b49_growth_outside_of_pytorch_is_a_leak_too() -> None:
+    error = refused(trainings.real, make_device=partial(trainings.DecodingGpu, 400 * MIB), effort=SHORT)
+    assert error.cause == "leak"
+    assert "memory outside of PyTorch's tensors grew by 1.00 MiB a step" in error.why
+
+
 def test_a_slow_leak_is_told_and_does_not_refuse() -> None:
     effort = Effort(soak_steps=30, planned_steps=300)
     device = partial(trainings.simulated, 400 * MIB)

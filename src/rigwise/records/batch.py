@@ -27,6 +27,8 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_step: float
     step_of_death: int | None
     """The step at which nothing is left at this rate; None where the size of the memory is not known."""
+    outside_pytorch: bool = False
+    """Whether it grows outside of what PyTorch allocates: in a decoder, a library, another program."""
 
 
 class BatchProbe(msgspec.Struct, frozen=True, kw_only=True):

@@ -51,10 +51,21 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
+class _Begun(msgspec.Struct, frozen=True):
+    """The child's first message: the program's own main module could be imported there."""
+
+
 class _Raised(msgspec.Struct, frozen=True):
     """The child's last message: what it raised."""
 
     traceback: str
+
+
+class _Heard:
+    """What the child told of itself."""
+
+    has_begun = False
+    traceback = ""
 
 
 def run_in_child(
@@ -69,7 +80,7 @@ def run_in_child(
         preload: modules the fork server imports once; none of them may touch a GPU by being imported.
 
     Raises:
-        BadInput: `work` cannot be sent to another process.
+        BadInput: `work` cannot be sent to another process, or the main module cannot be imported there.
     """
     content = _packed(work)
     context = multiprocessing.get_context("forkserver")
@@ -81,15 +92,16 @@ def run_in_child(
         try:
             child.start()
             writer.close()
-            raised = _listen(reader, child.sentinel, silence_seconds, told)
+            heard = _listen(reader, child.sentinel, silence_seconds, told)
             child.join(LAST_SECONDS)
             exit_code = child.exitcode
         finally:
             _end(child)
             reader.close()
-        return Ending(
-            exit_code=exit_code, failure=raised, printed=_printed(Path(folder)), seconds=time.monotonic() - began
-        )
+        if exit_code == 1 and not heard.has_begun:
+            raise _cannot_start()
+        seconds, printed = time.monotonic() - began, _printed(Path(folder))
+        return Ending(exit_code=exit_code, failure=heard.traceback, printed=printed, seconds=seconds)
 
 
 def _packed(work: Work) -> bytes:
@@ -103,21 +115,30 @@ def _packed(work: Work) -> bytes:
         ) from error
 
 
-def _listen(reader: Connection, sentinel: int, silence_seconds: float, told: Callable[[Any], None]) -> str:
-    """Hand on what the child tells until it ends or falls silent; the traceback of what it raised, if so."""
-    raised = ""
-    while True:
-        ready = wait([reader, sentinel], silence_seconds)
-        if reader not in ready:
-            return raised
+def _cannot_start() -> BadInput:
+    return BadInput(
+        say("the child process cannot start"),
+        say("it imports the file that was started, and that fails, or starts the same work again"),
+        say('put what the file runs under: if __name__ == "__main__":'),
+    )
+
+
+def _listen(reader: Connection, sentinel: int, silence_seconds: float, told: Callable[[Any], None]) -> _Heard:
+    """Hand on what the child tells until it ends or falls silent; what it told of itself."""
+    heard = _Heard()
+    while reader in wait([reader, sentinel], silence_seconds):
         try:
             message = reader.recv()
         except (EOFError, OSError, pickle.UnpicklingError):  # it was killed, perhaps in the middle of a message
-            return raised
-        if isinstance(message, _Raised):
-            raised = message.traceback
-        else:
-            told(message)
+            break
+        match message:
+            case _Begun():
+                heard.has_begun = True
+            case _Raised(traceback=text):
+                heard.traceback = text
+            case _:
+                told(message)
+    return heard
 
 
 def _end(child: Any) -> None:
@@ -146,6 +167,7 @@ def _be_child(content: bytes, writer: Connection, folder: str) -> None:
     """In the child: a group of its own, its output into the folder, then the work."""
     os.setsid()
     _die_with_parent()
+    writer.send(_Begun())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     output = os.open(Path(folder) / _OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):

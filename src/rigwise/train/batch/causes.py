@@ -54,12 +54,12 @@ def _cause(probe: BatchProbe, evidence: Evidence) -> CauseName:
             return "hang"
         case "failed":
             return "fault"
+    if probe.growth is not None and probe.ended in ("out_of_memory", "spilled"):
+        return "leak"
     if others_grew_bytes(evidence) >= max(OTHERS_BYTES, OTHERS_RATIO * (probe.total_bytes or 0)):
         return "other_process"
     if probe.ended in ("spilled", "tight"):
         return "spill" if probe.ended == "spilled" else "too_big"
-    if probe.growth is not None:
-        return "leak"
     if _cached_bytes(evidence) >= max(_requested_bytes(probe.text), FRAGMENTED_RATIO * (probe.total_bytes or 1), 1):
         return "fragmentation"
     is_late = probe.phase in ("validation", "checkpoint") or probe.steps > SHORT_STEPS
@@ -125,6 +125,12 @@ def leak_words(probe: BatchProbe) -> str:
     growth = probe.growth
     assert growth is not None
     rate = memory(growth.bytes_per_step)
+    if growth.outside_pytorch:
+        return say(
+            "memory outside of PyTorch's tensors grew by {rate} a step, over {steps} steps",
+            rate=rate,
+            steps=probe.steps,
+        )
     if probe.ended == "out_of_memory":
         return say("memory grew by {rate} a step and ended at step {step}", rate=rate, step=probe.steps + 1)
     if growth.step_of_death is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from rigwise.records.batch import BatchProbe, Ended, Phase, PhasePeak
+from rigwise.records.batch import BatchProbe, Ended, Growth, Phase, PhasePeak
 from rigwise.records.gpu import GpuProcess
 from rigwise.sources.children import Ending, run_in_child
 from rigwise.speech import say
@@ -53,7 +53,7 @@ class Prober(msgspec.Struct, frozen=True, kw_only=True):
             total_bytes=start.total if start else None,
             peaks=seen.peaks(),
             need_bytes=seen.need_bytes(),
-            growth=memory_growth(seen.allocated(), seen.room()),
+            growth=seen.growth(),
             text=_words(seen, ending, self.silence_seconds),
         )
         if ended == "ran":
@@ -113,9 +113,14 @@ class _Seen:
     def at_failure(self) -> DeviceMemory | None:
         return next(reversed(self.memories()), None)
 
-    def allocated(self) -> list[int]:
-        """In use at the end of each training step."""
-        return [each.memory.allocated for each in self.reached if each.phase in ("train", "soak") and each.memory]
+    def growth(self) -> Growth | None:
+        """How PyTorch's memory grows from step to step, else, on a GPU, what is taken outside of it."""
+        after_steps = [each.memory for each in self.reached if each.phase in ("train", "soak") and each.memory]
+        growth = memory_growth([memory.allocated for memory in after_steps], self.room())
+        if growth is not None or self.started is None or not self.started.is_gpu:
+            return growth
+        outside = memory_growth([memory.total - memory.free - memory.reserved for memory in after_steps], self.room())
+        return msgspec.structs.replace(outside, outside_pytorch=True) if outside else None
 
     def room(self) -> int | None:
         """What could be in use at most: what was free at the start, and what was held already."""
