@@ -86,8 +86,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 progress=progress,
                 folder=folder,
             )
-            if request.find_batch:
-                lab = _with_found_batch(lab)
+            lab = _with_found_batch(lab) if request.find_batch else lab
             experiment = run_experiment(lab)
         _conclude(lab, experiment, folder)
         if request.earlier is not None:
