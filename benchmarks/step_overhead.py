@@ -10,7 +10,7 @@ falls on all variants alike. `step` is the wall time of one step; the budget is 
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from rigwise.records.run import Step
 from rigwise.sources.live import LiveSource
 from rigwise.telemetry.sampler import Sampler
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.batch.recovery import RecoveringStep
 from rigwise.train.step.device import CpuDevice
 from rigwise.train.step.ledger import Ledger
 from rigwise.train.step.step_clock import step_clock
@@ -45,11 +46,16 @@ class Round(NamedTuple):
 
 def main() -> None:
     torch.set_num_threads(1)
-    variants = {"bare loop": bare, "record + sampler": recorded, "as rigwise train": as_rigwise_train}
+    variants = {
+        "bare loop": bare,
+        "recovering step": recovering,
+        "record + sampler": recorded,
+        "as rigwise train": as_rigwise_train,
+    }
     rounds: dict[str, list[Round]] = {name: [] for name in variants}
     for _ in range(NUM_ROUNDS):
         for name, variant in variants.items():
-            rounds[name].append(variant(training_step()))
+            rounds[name].append(variant(fresh_parts()))
     print(f"{'':18}{'step us':>10}{'over bare':>10}{'ratio':>8}{'CPU us':>10}{'over bare':>10}")
     for name, own in rounds.items():
         print(f"{name:18}{row(own, rounds['bare loop'])}")
@@ -64,18 +70,33 @@ def row(own: list[Round], bare: list[Round]) -> str:
     return f"{step:10.1f}{step_over:10.1f}{step / (step - step_over):8.3f}{cpu:10.1f}{cpu_over:10.1f}"
 
 
-def training_step() -> Train:
-    """A fresh model, and the function that trains it one step and returns the loss."""
+class Parts(NamedTuple):
+    """A fresh training."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    batch: tuple[Tensor, Tensor]
+
+
+def fresh_parts() -> Parts:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    inputs, labels = torch.randn(32, 64), torch.randint(0, 10, (32,))
+    batch = torch.randn(32, 64), torch.randint(0, 10, (32,))
+    return Parts(model, torch.optim.SGD(model.parameters(), lr=0.01), batch)
+
+
+def mean_loss(model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
+    return nn.functional.cross_entropy(model(batch[0]), batch[1])
+
+
+def training_step(parts: Parts) -> Train:
+    """The function that trains one step and returns the loss, in bare PyTorch."""
 
     def train() -> Tensor:
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(inputs), labels)
+        parts.optimizer.zero_grad()
+        loss = mean_loss(parts.model, parts.batch)
         loss.backward()
-        optimizer.step()
+        parts.optimizer.step()
         return loss.detach()
 
     return train
@@ -95,13 +116,21 @@ def timed(step: Callable[[int], object]) -> Round:
     return Round(statistics.median(seconds) * 1e6, cpu_seconds * 1e6)
 
 
-def bare(train: Train) -> Round:
+def bare(parts: Parts) -> Round:
     """Nothing but PyTorch."""
+    train = training_step(parts)
     return timed(lambda _: train())
 
 
-def recorded(train: Train) -> Round:
+def recovering(parts: Parts) -> Round:
+    """A step that can be taken again in micro-batches."""
+    take_step = RecoveringStep(parts.model, parts.optimizer, mean_loss, watch_loss=False)
+    return timed(lambda _: take_step(parts.batch))
+
+
+def recorded(parts: Parts) -> Round:
     """A record for each step, the sampler beside it. The loss is not read back."""
+    train = training_step(parts)
     with ExitStack() as stack:
         writer = writer_with_sampler(stack)
 
@@ -113,15 +142,16 @@ def recorded(train: Train) -> Round:
         return timed(step)
 
 
-def as_rigwise_train(train: Train) -> Round:
-    """All that the trial loop does around a step: clock, loss, record, sampler."""
+def as_rigwise_train(parts: Parts) -> Round:
+    """All that the trial loop does around a step: recovery, clock, loss, record, sampler."""
+    take_step = RecoveringStep(parts.model, parts.optimizer, mean_loss, watch_loss=False)
     with ExitStack() as stack:
         writer = writer_with_sampler(stack)
         ledger = Ledger("mlp", writer.elapsed, writer.record, writer.record)
         clock = step_clock(CpuDevice())
 
         def step(_: int) -> None:
-            loss = train()
+            loss = take_step(parts.batch)
             clock.end_step()
             ledger.note(loss, 0.0, clock)
 

@@ -33,6 +33,7 @@ class SimulatedGpu:
             free=self._vram.limit_bytes - self._vram.allocated_bytes,
             total=self._vram.limit_bytes,
             allocated=self._vram.allocated_bytes,
+            reserved=self._vram.allocated_bytes,
             peak_allocated=self._vram.peak_allocated_bytes,
             peak_reserved=self._vram.peak_allocated_bytes,
         )

@@ -1,3 +1,23 @@
 """rigwise makes an NVIDIA machine for AI one you can trust."""
 
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+LIBRARY = {
+    "Effort": "train.batch.search",
+    "RecoveringStep": "train.batch.recovery",
+    "TorchTraining": "train.batch.training",
+    "find_batch": "train.batch.find",
+    "gradient_parity": "train.batch.parity",
+    "out_of_memory": "train.batch.recognise",
+    "worst_first": "train.batch.training",
+}
+"""What people's own programs take from here, and its module: imported when asked for, for it imports torch."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LIBRARY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"rigwise.{LIBRARY[name]}"), name)

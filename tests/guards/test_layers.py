@@ -28,7 +28,7 @@ PURE_ROOMS = {"checks", "decide", "report"}
 MAY_IMPORT = {
     "pynvml": {"sources"},
     "subprocess": {"sources"},
-    "multiprocessing": set(),
+    "multiprocessing": {"sources"},
     "torch": {"train", "bench", "integrations"},
     "timm": {"train"},
     "numpy": {"train"},

@@ -68,19 +68,19 @@ def test_a_gpu_with_room_runs_the_larger_batch(make_lab: MakeLab) -> None:
     assert peaks["cuda bf16"] < peaks["cuda bf16 larger batch"]
 
 
-def test_a_full_gpu_halves_the_batch_and_skips_the_larger_one(make_lab: MakeLab) -> None:
-    def rows_within(limit_bytes: int) -> dict[str, TrialResult]:
-        device = SimulatedGpu(simulate_vram(limit_bytes))
-        return {row.name: row for row in run_experiment(make_lab(device=device, image_size=64, batch_size=16)).rows}
+def rows_within(make_lab: MakeLab, limit_bytes: int) -> dict[str, TrialResult]:
+    device = SimulatedGpu(simulate_vram(limit_bytes))
+    return {row.name: row for row in run_experiment(make_lab(device=device, image_size=64, batch_size=16)).rows}
 
-    peak = rows_within(8 * GIB)["cuda fp32"].peak_allocated_bytes
+
+def test_a_full_gpu_keeps_the_batch_in_micro_batches_and_skips_the_larger_one(make_lab: MakeLab) -> None:
+    peak = rows_within(make_lab, 8 * GIB)["cuda fp32"].peak_allocated_bytes
     assert peak is not None
-    rows = rows_within(int(peak * 0.8))
-    refused = rows["cuda fp32"].not_run
-    assert refused is not None
-    assert "out of memory" in refused
-    assert rows["cuda fp32 batch 8"].not_run is None
-    assert rows["cuda bf16"].batch_size == 8
+    rows = rows_within(make_lab, int(peak * 0.8))
+    kept = rows["cuda fp32"]
+    assert (kept.not_run, kept.batch_size, kept.steps) == (None, 16, 6)
+    assert "micro-batches of 8 from now on, the batch stays 16" in kept.note
+    assert "take statistics over the micro-batch" in kept.note
     no_headroom = rows["cuda bf16 larger batch"].not_run
     assert no_headroom is not None
     assert "no headroom" in no_headroom

@@ -27,11 +27,14 @@ def train(
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,
     earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
     verdicts: Verdicts = None,
+    find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
     need_extra("train", TRAINING)
-    request = _request(folder, recipe, out, model, earlier, verdicts)
+    if earlier is not None:
+        _refuse_with_from(recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
+    request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
     return run_and_show(request, json=json)
 
 
@@ -74,6 +77,7 @@ def _request(
     model: str | None,
     earlier: Path | None,
     verdicts: list[Path] | None,
+    find_batch: bool,
 ) -> "Request":
     from rigwise.train.audit.review_file import merged, read_review, review_of
     from rigwise.train.preparation import Request
@@ -82,7 +86,6 @@ def _request(
     from rigwise.train.repeat import read_earlier
 
     if earlier is not None:
-        _refuse_with_from(recipe=recipe, model=model, verdicts=verdicts)
         before = read_earlier(earlier)
         root = folder or before.ledger.root
         return Request(root=root, recipe=before.recipe, out=out, earlier=before, review=review_of(earlier))
@@ -94,11 +97,11 @@ def _request(
         )
     chosen = read_recipe(recipe) if recipe else Recipe()
     review = merged(read_review(path) for path in verdicts or ())
-    return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review)
+    return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review, find_batch=find_batch)
 
 
 def _refuse_with_from(**options: object) -> None:
-    given = [f"--{name}" for name, value in options.items() if value is not None]
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
         raise BadInput(
             say("--from cannot be combined with {options}", options=", ".join(given)),

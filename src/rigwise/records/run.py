@@ -4,6 +4,7 @@ import msgspec
 
 from rigwise.records.audit import AuditReport
 from rigwise.records.bad_picture import BadPicture
+from rigwise.records.batch import BatchSearch
 from rigwise.records.finding import CheckReport
 
 
@@ -154,6 +155,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     recommendation: Recommendation | None = None
     audit: AuditReport | None = None
     """What is suspicious about the pictures, and the recommended model on swapped backgrounds."""
+    batch_search: BatchSearch | None = None
+    """How the batch size was found, where it was searched."""
     repeat_command: str = ""
     """What repeats this run tomorrow."""
     repeat_note: str = ""

@@ -22,12 +22,13 @@ from rigwise.report.footnotes import footnotes
 from rigwise.report.page_templates import review_sentences, script_json, source, templates
 from rigwise.report.timeline import timeline_chart
 from rigwise.speech import say
+from rigwise.units import memory
 
 
 def render_report(run: RunRecord) -> str:
     """The whole page as HTML text."""
     environment = templates()
-    environment.globals |= {"number": number, "absence_words": absence_words}
+    environment.globals |= {"number": number, "absence_words": absence_words, "memory": memory}
     sources = {name: source(environment, name) for name in ("report.css", "report.js", "review.js")}
     return environment.get_template("report.html.j2").render(
         **_page(run),

@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from rigwise.records.audit import AuditReport, Shown
+from rigwise.records.batch import BatchSearch
 from rigwise.records.difference import Difference
 from rigwise.records.explanation import ExplainReport
 from rigwise.records.finding import CheckReport
@@ -40,6 +41,7 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[TrialResult, ...]
     accuracies: tuple[Accuracy, ...]
     recommendation: Recommendation | None
+    batch_search: BatchSearch | None
     repeat_command: str
     repeat_note: str
     repeat_equal: bool | None

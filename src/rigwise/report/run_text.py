@@ -50,6 +50,16 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
     if run.recommendation:
         yield say("take"), run.recommendation.trial or say("none of them"), "bold"
         yield from (("", sentence, "") for sentence in run.recommendation.because.splitlines())
+    if run.batch_search:
+        found = run.batch_search
+        words = say(
+            "{batch} ran {steps} steps, validation and checkpoint; {count} sizes tried",
+            batch=found.batch_size,
+            steps=found.proof.steps,
+            count=len({probe.batch_size for probe in found.probes}),
+        )
+        yield say("batch size"), words, ""
+        yield from (("", note, "") for note in found.notes)
     yield from ((say("before you trust"), note, "") for note in (run.pictures.notes if run.pictures else ()))
     if run.audit:
         yield from ((label, sentence, "") for label, sentence in findings(run.audit))

@@ -54,7 +54,7 @@ def _held_back(lab: Lab, batch_size: int) -> tuple[list[Pixels], Labels]:
     pictures = lab.pictures.test or lab.pictures.val
     drawn = np.random.default_rng(lab.recipe.training.seed).permutation(len(pictures))[:MOST_PICTURES]
     chosen = [pictures[place] for place in sorted(drawn)]
-    with closing(lab.stream(chosen, batch_size).eval_batches()) as batches:
+    with closing(lab.material.stream(chosen, batch_size).eval_batches()) as batches:
         images = [image.permute(1, 2, 0).numpy() for batch, _ in batches for image in batch]
     return images, np.array([picture.label for picture in chosen])
 

@@ -10,13 +10,14 @@ import msgspec
 
 from rigwise.records.run import Step, TrialResult
 from rigwise.speech import say
-from rigwise.train.full_trial import SMALLEST_BATCH, Trained, run_full_trial
+from rigwise.train.full_trial import Trained, run_full_trial
 from rigwise.train.headroom import why_larger_does_not_fit
 from rigwise.train.lab import Lab
 from rigwise.train.smoke import Smoke, smoke
 from rigwise.train.step.device import CpuDevice, Device
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.one_batch import BatchResult
+from rigwise.train.step.trial import SMALLEST_BATCH
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ def prove_one_batch(lab: Lab) -> tuple[list[TrialResult], str | None]:
 
 def _prove(lab: Lab, gpu: Device | None, batch_size: int) -> Smoke:
     built = lab.build()
-    with closing(lab.stream(lab.pictures.train, batch_size).train_batches(1)) as batches:
+    with closing(lab.material.stream(lab.pictures.train, batch_size).train_batches(1)) as batches:
         images, labels = next(batches)
     return smoke(built.model, Normalise(built.mean, built.std), images, labels, gpu, lab.no_gpu)
 

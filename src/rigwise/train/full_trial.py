@@ -1,25 +1,27 @@
-"""A full trial and its row of the comparison; out of memory halves the batch before anything else changes."""
+"""A full trial and its row of the comparison.
+
+Where memory runs out, the step itself first takes the batch in smaller micro-batches; where even those do not fit, or a
+validation does not, the trial starts again at half the batch.
+"""
 
 import gc
 from collections.abc import Mapping, Sequence
 
 import msgspec
-import torch
 from torch import Tensor
 
 from rigwise.records.run import Step, TrialResult
 from rigwise.speech import say
 from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
+from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
 from rigwise.train.lab import Lab
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
 from rigwise.train.step.scoring import Scores, score
-from rigwise.train.step.trial import TrialInputs, TrialOutcome, TrialPlan, run_trial
+from rigwise.train.step.trial import SMALLEST_BATCH, TrialInputs, TrialOutcome, TrialPlan, run_trial
 
 SETTLING_STEPS = 3
 """Left out of step times: memory is taken and kernels are chosen in the first steps."""
-SMALLEST_BATCH = 2
-"""BatchNorm has no variance to take over a single picture."""
 
 
 class Trained(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,13 +35,6 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True):
     """On the split nobody chose by: test, or validation where there is no test split."""
 
 
-class OutOfMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """The batch did not fit."""
-
-    account: str
-    """The first line of what PyTorch raised."""
-
-
 def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tuple[list[TrialResult], Trained | None]:
     """The rows this trial adds to the comparison, and what it left when some batch size ran to the end."""
     rows: list[TrialResult] = []
@@ -50,8 +45,8 @@ def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tupl
             return [*rows, lab.keep(outcome.result)], outcome
         if isinstance(outcome, str):
             return [*rows, lab.keep(_did_not_finish(lab, plan, outcome))], None
-        rows.append(lab.keep(_did_not_finish(lab, plan, say("out of memory: {account}", account=outcome.account))))
-        lab.writer.event("out of memory", f"{plan.name}: {outcome.account}")
+        rows.append(lab.keep(_did_not_finish(lab, plan, say("out of memory: {account}", account=outcome.text))))
+        lab.writer.event("out of memory", f"{plan.name}: {outcome.text}")
         # The exception, and with it every frame that held activations, is gone by now.
         gc.collect()
         lab.device.reset_peak()
@@ -68,31 +63,36 @@ def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
 def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
     """What the trial left, or that it ran out of memory, or why its loss failed."""
     built = lab.build()
-    inputs = lab.inputs(built, plan.batch_size)
+    inputs = lab.material.inputs(built, plan.batch_size)
     began = lab.writer.elapsed()
     ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
         with lab.device.using():
             outcome = run_trial(plan, inputs, lab.device, ledger, lab.progress.advance)
-            review = _review(lab, inputs, plan)
-    except torch.OutOfMemoryError as error:
-        return OutOfMemory(account=str(error).splitlines()[0])
+            review = _review(lab, inputs, plan, outcome.precision)
     except LossIsNotFinite as error:
         return str(error)
+    except (RuntimeError, MemoryError) as error:
+        ran_out = out_of_memory(error)
+        if ran_out is None:
+            raise
+        return ran_out
     finally:
         lab.progress.end()
+    for note in outcome.notes:
+        lab.writer.event("recovered", f"{plan.name}: {note}")
     weights = {key: value.detach().cpu().clone() for key, value in inputs.model.state_dict().items()}
     return Trained(
         result=_row(lab, plan, ledger.steps, outcome, began), steps=tuple(ledger.steps), weights=weights, review=review
     )
 
 
-def _review(lab: Lab, inputs: TrialInputs, plan: TrialPlan) -> Scores:
+def _review(lab: Lab, inputs: TrialInputs, plan: TrialPlan, precision: str) -> Scores:
     held_back = lab.pictures.test or lab.pictures.val
     inputs.model.eval()
-    batches = lab.eval_batches(held_back, plan.batch_size)
-    return score(inputs.model, inputs.normalise, batches, lab.device, plan.precision)
+    batches = lab.material.eval_batches(held_back, plan.batch_size)
+    return score(inputs.model, inputs.normalise, batches, lab.device, precision)
 
 
 def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome, began: float) -> TrialResult:
@@ -104,7 +104,7 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome
     return TrialResult(
         name=plan.name,
         device=lab.device.name,
-        precision=plan.precision,
+        precision=outcome.precision,
         batch_size=plan.batch_size,
         image_size=plan.image_size,
         steps=len(steps),
@@ -120,6 +120,7 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome
         power_draw_watts=_mean(gpu, "power_draw_watts"),
         val_correct=outcome.scores.num_correct,
         val_total=len(outcome.scores.labels),
+        note="; ".join(outcome.notes),
     )
 
 

@@ -15,10 +15,12 @@ from rigwise.records.audit import AuditReport
 from rigwise.records.finding import CheckReport
 from rigwise.records.review import Review
 from rigwise.speech import printable, say
-from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder
+from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder, write_text
 from rigwise.telemetry.writer import RunWriter
 from rigwise.train.audit.auditing import audit_pictures
 from rigwise.train.audit.plan import AuditPlan
+from rigwise.train.batch.child import default_device
+from rigwise.train.batch.for_pictures import with_found_batch
 from rigwise.train.choice import recommend
 from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.counterfactual import counterfactual
@@ -90,14 +92,29 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 folder=folder,
             )
             audit = _audit(lab, request.review)
+            lab = _with_found_batch(lab) if request.find_batch else lab
             experiment = run_experiment(lab)
         _conclude(lab, experiment, audit)
-        if request.earlier is not None:
-            note = repeat_note(request.earlier, experiment.steps, prepared.changed, on_gpu=device.is_gpu)
-            writer.fact("repeat_note", note.text)
-            writer.fact("repeat_equal", note.equal)
+        _note_repeat(lab, experiment, prepared)
         writer.fact("finished", True)
     return folder.path
+
+
+def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:
+    """Whether a repeat was one."""
+    earlier = prepared.request.earlier
+    if earlier is not None:
+        note = repeat_note(earlier, experiment.steps, prepared.changed, on_gpu=lab.device.is_gpu)
+        lab.writer.fact("repeat_note", note.text)
+        lab.writer.fact("repeat_equal", note.equal)
+
+
+def _with_found_batch(lab: Lab) -> Lab:
+    """The lab at the batch size found; its recipe, which repeats the run without another search, says so too."""
+    lab = with_found_batch(lab, default_device)
+    write_text(lab.folder.recipe, write_recipe(lab.recipe))
+    lab.writer.fact("recipe_toml", write_recipe(lab.recipe))
+    return lab
 
 
 def _refuse_unfit(recipe: Recipe, num_classes: int) -> BuiltModel:

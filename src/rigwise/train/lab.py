@@ -36,48 +36,16 @@ def image_size(recipe: Recipe, *, on_gpu: bool) -> int:
     return recipe.pictures.image_size if on_gpu else recipe.cpu.image_size
 
 
-class Lab(msgspec.Struct, frozen=True, kw_only=True):
-    """One experiment's fixed conditions."""
+class Material(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trial is made of; it can be sent to another process."""
 
     recipe: Recipe
-    """With every `0 means` value resolved."""
     pictures: PictureSet
-    device: Device
-    """Where the trials run: the GPU, or the CPU when no GPU is usable."""
-    no_gpu: str
-    """Why no GPU is used, in words; "" when one is."""
-    writer: RunWriter
-    progress: Progress
-    folder: RunFolder
-
-    @property
-    def image_size(self) -> int:
-        """Picture size of this experiment in pixels; smaller on the CPU."""
-        return image_size(self.recipe, on_gpu=self.device.is_gpu)
-
-    @property
-    def steps(self) -> int:
-        """Steps of each full trial."""
-        return self.recipe.training.steps if self.device.is_gpu else self.recipe.cpu.steps
+    image_size: int
 
     def build(self) -> BuiltModel:
         """A fresh model, the same each time."""
         return recipe_model(self.recipe, len(self.pictures.classes))
-
-    def plan(self, name: str, precision: str, batch_size: int) -> TrialPlan:
-        """A full trial of this experiment."""
-        training = self.recipe.training
-        return TrialPlan(
-            name=name,
-            precision=precision,
-            batch_size=batch_size,
-            image_size=self.image_size,
-            steps=self.steps,
-            learning_rate=training.learning_rate,
-            weight_decay=training.weight_decay,
-            warmup_steps=training.warmup_steps,
-            seed=training.seed,
-        )
 
     def stream(self, pictures: Sequence[Picture], batch_size: int) -> PictureStream:
         """Batches of these pictures, the same for the same recipe."""
@@ -102,6 +70,55 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     def eval_batches(self, pictures: Sequence[Picture], batch_size: int) -> Iterable[tuple[Tensor, Tensor]]:
         """Every picture once, in order."""
         return self.stream(pictures, batch_size).eval_batches()
+
+
+class Lab(msgspec.Struct, frozen=True, kw_only=True):
+    """One experiment's fixed conditions."""
+
+    recipe: Recipe
+    """With every `0 means` value resolved."""
+    pictures: PictureSet
+    device: Device
+    """Where the trials run: the GPU, or the CPU when no GPU is usable."""
+    no_gpu: str
+    """Why no GPU is used, in words; "" when one is."""
+    writer: RunWriter
+    progress: Progress
+    folder: RunFolder
+
+    @property
+    def image_size(self) -> int:
+        """Picture size of this experiment in pixels; smaller on the CPU."""
+        return image_size(self.recipe, on_gpu=self.device.is_gpu)
+
+    @property
+    def steps(self) -> int:
+        """Steps of each full trial."""
+        return self.recipe.training.steps if self.device.is_gpu else self.recipe.cpu.steps
+
+    @property
+    def material(self) -> Material:
+        """What its trials are made of."""
+        return Material(recipe=self.recipe, pictures=self.pictures, image_size=self.image_size)
+
+    def build(self) -> BuiltModel:
+        """A fresh model, the same each time."""
+        return self.material.build()
+
+    def plan(self, name: str, precision: str, batch_size: int) -> TrialPlan:
+        """A full trial of this experiment."""
+        training = self.recipe.training
+        return TrialPlan(
+            name=name,
+            precision=precision,
+            batch_size=batch_size,
+            image_size=self.image_size,
+            steps=self.steps,
+            learning_rate=training.learning_rate,
+            weight_decay=training.weight_decay,
+            warmup_steps=training.warmup_steps,
+            seed=training.seed,
+        )
 
     def gpu_during(self, start_seconds: float, end_seconds: float) -> dict[str, Summary]:
         """Metric name -> what the trial's GPU showed between two moments of the run; empty on the CPU."""

@@ -35,6 +35,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The run this one repeats."""
     review: Review = Review()
     """What a person answered on the pages of audits and runs."""
+    find_batch: bool = False
+    """Whether the largest batch size that holds is searched first; the recipe's is used where there is no GPU."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

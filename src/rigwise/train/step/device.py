@@ -19,6 +19,8 @@ class DeviceMemory(msgspec.Struct, frozen=True, kw_only=True):
     free: int
     total: int
     allocated: int
+    reserved: int = 0
+    """Taken from the driver by PyTorch's allocator; what exceeds `allocated` is cached, or lies in pieces."""
     peak_allocated: int
     peak_reserved: int
 
@@ -119,6 +121,7 @@ class CudaDevice:
             free=free,
             total=total,
             allocated=torch.cuda.memory_allocated(self.torch_device),
+            reserved=torch.cuda.memory_reserved(self.torch_device),
             peak_allocated=torch.cuda.max_memory_allocated(self.torch_device),
             peak_reserved=torch.cuda.max_memory_reserved(self.torch_device),
         )

@@ -9,6 +9,7 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
+from rigwise.train.step.chance import without_chance
 from rigwise.train.step.device import Device, DeviceMemory
 from rigwise.train.step.normalise import Normalise
 
@@ -42,7 +43,8 @@ def run_one_batch(
     """
     device.reset_peak()
     before = device.memory()
-    with device.using(), _exact_products():
+    model.train()
+    with device.using(), _exact_products(), without_chance(model):
         result = _measure(model, normalise, images, labels, device, before)
     model.to("cpu")
     device.reset_peak()
@@ -57,7 +59,7 @@ def _measure(
     device: Device,
     before: DeviceMemory | None,
 ) -> BatchResult:
-    _train_without_chance(model.to(device.torch_device))
+    model.to(device.torch_device)
     on_device = images.to(device.torch_device)
     truth = labels.to(device.torch_device)
     started = 0.0
@@ -84,14 +86,6 @@ def _measure(
     )
     model.zero_grad(set_to_none=True)
     return result
-
-
-def _train_without_chance(model: nn.Module) -> None:
-    """Training mode, but dropout and drop-path off: two devices never draw the same random numbers."""
-    model.train()
-    for module in model.modules():
-        if type(module).__name__.startswith("Drop"):
-            module.eval()
 
 
 class _exact_products:  # noqa: N801 - reads as a statement

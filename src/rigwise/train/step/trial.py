@@ -8,20 +8,23 @@ Shapes: images `(B, 3, H, W)` uint8, labels `(B,)` int64, logits `(B, C)`.
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import msgspec
 import torch
 from torch import Tensor, nn
 
 from rigwise.speech import say
-from rigwise.train.step.device import Device, DeviceMemory, autocast
+from rigwise.train.batch.recovery import RecoveringStep
+from rigwise.train.step.device import Device, DeviceMemory
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.scoring import Scores, score
 from rigwise.train.step.step_clock import step_clock
 
+SMALLEST_BATCH = 2
+"""BatchNorm has no variance to take over a single picture."""
 NUM_VALIDATIONS = 4
 """Accuracy is measured this many times per trial, evenly spaced, the last one at the end."""
 
@@ -63,6 +66,10 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """On the validation split, after the last step."""
     memory: DeviceMemory | None
     """With the peaks of the whole trial, validation included."""
+    precision: str
+    """That of the last step: what overflows fp16 goes on in another one."""
+    notes: tuple[str, ...] = ()
+    """What was changed on the way for want of memory or range, in words."""
 
 
 def run_trial(
@@ -71,7 +78,7 @@ def run_trial(
     """Train `plan.steps` steps and validate; `inputs.model` ends trained, on `device`.
 
     Raises:
-        torch.OutOfMemoryError: the batch does not fit.
+        torch.OutOfMemoryError: not even the smallest micro-batch fits.
         LossIsNotFinite: the loss became NaN or infinite.
     """
     torch.manual_seed(plan.seed)
@@ -79,7 +86,7 @@ def run_trial(
     model = inputs.model.to(device.torch_device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_share(step, plan))
-    scaler = torch.amp.GradScaler(device.torch_device.type, enabled=plan.precision == "fp16")
+    take_step = _steps_of(plan, inputs, device, optimizer)
     clock = step_clock(device)
     scores: Scores | None = None
 
@@ -88,44 +95,42 @@ def run_trial(
     asked = time.perf_counter()
     for step, (images, labels) in enumerate(inputs.train_batches(plan.steps), start=1):
         data_seconds = time.perf_counter() - asked
-        loss = _step(plan, model, inputs.normalise, images, labels, device, optimizer, scaler)
+        loss = take_step((images, labels))
         schedule.step()
         clock.end_step()
         ledger.note(loss, data_seconds, clock)
         advance()
         if plan.validates_after(step):
             ledger.collect(clock, wait=True)
-            scores = validate(model, inputs, device, plan.precision)
+            scores = validate(model, inputs, device, take_step.precision)
             ledger.validated(step, scores)
             clock.start()
         asked = time.perf_counter()
     if scores is None:
         raise LossIsNotFinite(say("no step ran"))
-    return TrialOutcome(scores=scores, memory=device.memory())
+    notes = tuple(take_step.notes)
+    return TrialOutcome(scores=scores, memory=device.memory(), precision=take_step.precision, notes=notes)
 
 
-def _step(
-    plan: TrialPlan,
-    model: nn.Module,
-    normalise: Normalise,
-    images: Tensor,
-    labels: Tensor,
-    device: Device,
-    optimizer: torch.optim.Optimizer,
-    scaler: Any,
-) -> Tensor:
-    """One optimiser step; returns the loss, still on the device."""
-    images = normalise(images.to(device.torch_device, non_blocking=True))
-    labels = labels.to(device.torch_device, non_blocking=True)
-    with autocast(device, plan.precision):
-        logits = model(images)
+def _steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: torch.optim.Optimizer) -> RecoveringStep:
+    return RecoveringStep(
+        inputs.model,
+        optimizer,
+        partial(mean_loss, inputs, device),
+        device=device,
+        precision=plan.precision,
+        smallest=SMALLEST_BATCH,
+        watch_loss=plan.precision == "fp16",  # whose loss scale waits for the device in every step anyway
+    )
+
+
+def mean_loss(inputs: TrialInputs, device: Device, model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
+    """Mean cross-entropy of a batch that is still on the CPU, still on the device; called inside autocast."""
+    images, labels = batch
+    logits = model(inputs.normalise(images.to(device.torch_device, non_blocking=True)))
     # The loss in fp32: a sum of exponentials overflows fp16 and loses digits in bf16.
-    loss = nn.functional.cross_entropy(logits.float(), labels)
-    optimizer.zero_grad(set_to_none=True)
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.detach()
+    with torch.autocast(device.torch_device.type, enabled=False):
+        return nn.functional.cross_entropy(logits.float(), labels.to(device.torch_device, non_blocking=True))
 
 
 def learning_rate_share(step: int, plan: TrialPlan) -> float:

@@ -1,0 +1,157 @@
+"""Why a probe did not hold: told from its own course, before other sizes are compared.
+
+How to tell: memory in use grows steadily: a leak. Others took memory meanwhile: another process. Much reserved that no
+tensor uses: fragmentation. It ran well and then one step, a validation or a checkpoint did not fit: a late peak. Else
+the batch is too large. Whether the step of death moves with the batch is the search's question.
+"""
+
+import msgspec
+
+from rigwise.checks.out_of_vram import FRAGMENTED_RATIO, OTHERS_BYTES, OTHERS_RATIO
+from rigwise.probes.programs.allocation_failures import allocation_failures
+from rigwise.records.batch import BatchProbe, CauseName
+from rigwise.records.gpu import GpuProcess
+from rigwise.speech import say
+from rigwise.train.batch.child import SHORT_STEPS
+from rigwise.train.headroom import LARGEST_SHARE
+from rigwise.train.step.device import DeviceMemory
+from rigwise.units import memory, percent
+
+NUM_NAMED = 4
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the memory around a failed probe."""
+
+    start: DeviceMemory | None = None
+    end: DeviceMemory | None = None
+    """At the failure, while its tensors were alive."""
+    holders: tuple[GpuProcess, ...] = ()
+    """Processes that hold the GPU's memory after the probe has ended."""
+
+
+def explain(probe: BatchProbe, evidence: Evidence) -> BatchProbe:
+    """The probe with its cause and the sentence that says it."""
+    cause = _cause(probe, evidence)
+    shown = msgspec.structs.replace(probe, cause=cause, text=_opening(probe.text))
+    return msgspec.structs.replace(shown, text=_sentence(cause, shown, evidence))
+
+
+def _opening(text: str) -> str:
+    """The first two sentences: torch's text has numbers for a page, and its first two say what was asked for.
+
+    >>> _opening("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB.")
+    'CUDA out of memory. Tried to allocate 2.00 GiB'
+    """
+    return ". ".join(text.split(". ")[:2]).rstrip(".")
+
+
+def _cause(probe: BatchProbe, evidence: Evidence) -> CauseName:
+    match probe.ended:
+        case "crashed":
+            return "crash"
+        case "hung":
+            return "hang"
+        case "failed":
+            return "fault"
+    if probe.growth is not None and probe.ended in ("out_of_memory", "spilled"):
+        return "leak"
+    if others_grew_bytes(evidence) >= max(OTHERS_BYTES, OTHERS_RATIO * (probe.total_bytes or 0)):
+        return "other_process"
+    if probe.ended in ("spilled", "tight"):
+        return "spill" if probe.ended == "spilled" else "too_big"
+    if _cached_bytes(evidence) >= max(_requested_bytes(probe.text), FRAGMENTED_RATIO * (probe.total_bytes or 1), 1):
+        return "fragmentation"
+    is_late = probe.phase in ("validation", "checkpoint") or probe.steps > SHORT_STEPS
+    return "late_peak" if is_late else "too_big"
+
+
+def others_grew_bytes(evidence: Evidence) -> int:
+    """What the memory in use outside of PyTorch's allocator grew by since the start; 0 where it is not known."""
+    start, end = evidence.start, evidence.end
+    if start is None or end is None:
+        return 0
+    before, after = (now.total - now.free - now.reserved for now in (start, end))
+    return max(0, after - before)
+
+
+def _cached_bytes(evidence: Evidence) -> int:
+    end = evidence.end
+    return end.reserved - end.allocated if end else 0
+
+
+def _requested_bytes(text: str) -> int:
+    return max((failure.requested_bytes or 0 for failure in allocation_failures(text, "probe")), default=0)
+
+
+def _sentence(cause: CauseName, probe: BatchProbe, evidence: Evidence) -> str:
+    match cause:
+        case "leak":
+            return leak_words(probe)
+        case "other_process":
+            return say(
+                "other programs took {size} while it ran: {names}",
+                size=memory(others_grew_bytes(evidence)),
+                names=_named(evidence.holders),
+            )
+        case "fragmentation":
+            return say(
+                "{cached} reserved by PyTorch but in pieces too small (fragmentation): {said}",
+                cached=memory(_cached_bytes(evidence)),
+                said=probe.text,
+            )
+        case "late_peak":
+            return say(
+                "{steps} steps fitted, then {where}: {said}", steps=probe.steps, where=_where(probe), said=probe.text
+            )
+        case "spill":
+            return say(
+                "it took {need} where {free} was free: the driver moved the rest to the machine's RAM, which is slow",
+                need=memory(probe.need_bytes or 0),
+                free=memory(probe.free_at_start_bytes or 0),
+            )
+        case "too_big" if probe.ended == "tight":
+            return say(
+                "it took {need}, over {share} of the {free} free",
+                need=memory(probe.need_bytes or 0),
+                share=percent(LARGEST_SHARE),
+                free=memory(probe.free_at_start_bytes or 0),
+            )
+    return probe.text
+
+
+def leak_words(probe: BatchProbe) -> str:
+    """How memory grew, and when it ends."""
+    growth = probe.growth
+    assert growth is not None
+    rate = memory(growth.bytes_per_step)
+    if growth.outside_pytorch:
+        return say(
+            "memory outside of PyTorch's tensors grew by {rate} a step, over {steps} steps",
+            rate=rate,
+            steps=probe.steps,
+        )
+    if probe.ended == "out_of_memory":
+        return say("memory grew by {rate} a step and ended at step {step}", rate=rate, step=probe.steps + 1)
+    if growth.step_of_death is None:
+        return say("memory grew by {rate} a step", rate=rate)
+    return say("memory grew by {rate} a step; it ends at step {step}", rate=rate, step=growth.step_of_death)
+
+
+def _where(probe: BatchProbe) -> str:
+    match probe.phase:
+        case "validation":
+            return say("the validation did not")
+        case "checkpoint":
+            return say("the checkpoint did not")
+    return say("step {step} did not", step=probe.steps + 1)
+
+
+def _named(holders: tuple[GpuProcess, ...]) -> str:
+    if not holders:
+        return say("the driver names none")
+    largest = sorted(holders, key=lambda holder: -(holder.used_bytes or 0))[:NUM_NAMED]
+    return ", ".join(
+        say("{name} (PID {pid})", name=holder.name or say("process of another user"), pid=holder.pid)
+        for holder in largest
+    )

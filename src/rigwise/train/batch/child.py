@@ -1,0 +1,138 @@
+"""What a probe does in its child process: build, train, validate, save and load, soak; told step by step.
+
+Every failure that Python can see is told with the memory at that moment; the others (a signal, silence) show in how the
+process ended.
+"""
+
+import os
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import torch
+
+from rigwise.records.batch import Phase
+from rigwise.sources.children import Tell
+from rigwise.train.batch.memory import memory_now
+from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
+from rigwise.train.batch.training import Training
+from rigwise.train.step.device import CpuDevice, CudaDevice, Device, DeviceMemory, first_gpu
+
+Build = Callable[[int], Training]
+"""Batch size to the training at that size, on the device."""
+MakeDevice = Callable[[], Device]
+
+PRELOADED = ("rigwise.train.batch.child", "torch._dynamo", "torch._subclasses.fake_tensor")
+"""What the fork server imports once. The first optimiser step imports torch._dynamo, which takes seconds; none of them
+calls CUDA by being imported."""
+SHORT_STEPS = 5
+"""Our choice: memory settles in the second step, once gradients and optimiser state exist; a few more show that."""
+LINES_TOLD = 12
+"""Of a traceback; the last ones name the line that failed."""
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """The device, before anything was built on it."""
+
+    pid: int
+    uuid: str
+    """Of the GPU, as NVML names it; "" for the CPU."""
+    is_gpu: bool
+    memory: DeviceMemory | None
+
+
+class Entered(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase begins."""
+
+    phase: Phase
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase, or one of its steps, ended."""
+
+    phase: Phase
+    steps: int
+    """Optimiser steps that ran to the end so far."""
+    memory: DeviceMemory | None
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """Something was raised."""
+
+    ran_out: OutOfMemory | None
+    text: str
+    """First line of what was raised, with its type."""
+    trace: str
+    memory: DeviceMemory | None
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """It ran to the end."""
+
+    memory: DeviceMemory | None
+
+
+def default_device() -> Device:
+    """The GPU of this rank, as torchrun numbers them; the first one outside of a job; else the CPU."""
+    gpu = first_gpu()
+    if gpu is None:
+        return CpuDevice()
+    rank = int(os.environ.get("LOCAL_RANK", "0"))
+    return CudaDevice(rank) if rank < torch.cuda.device_count() else gpu
+
+
+class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
+    """One probe, as it is sent to its child process."""
+
+    build: Build
+    batch_size: int
+    num_steps: int
+    make_device: MakeDevice
+
+    def __call__(self, tell: Tell, folder: Path) -> None:
+        """Run it; ends quietly whatever the training raises."""
+        device = self.make_device()
+        with device.using():
+            tell(self._outcome(device, tell, folder))
+
+    def _outcome(self, device: Device, tell: Tell, folder: Path) -> Failed | Ran:
+        try:
+            self._run(device, tell, folder)
+        except Exception as error:
+            memory = memory_now(device)  # before the frames that hold the activations are gone
+            known = {"free_bytes": memory.free, "total_bytes": memory.total} if memory else {}
+            lines = traceback.format_exception(error)
+            return Failed(
+                ran_out=out_of_memory(error, **known),
+                text=f"{type(error).__name__}: {error}".splitlines()[0],
+                trace="".join(lines[-LINES_TOLD:]),
+                memory=memory,
+            )
+        return Ran(memory=memory_now(device))
+
+    def _run(self, device: Device, tell: Tell, folder: Path) -> None:
+        def phase(name: Phase, work: Callable[[], object], steps: int) -> None:
+            tell(Entered(phase=name))
+            work()
+            device.synchronize()
+            tell(Reached(phase=name, steps=steps, memory=memory_now(device)))
+
+        def train(name: Phase, steps: range) -> None:
+            for step in steps:
+                phase(name, partial(training.train_step, step), step + 1)
+
+        tell(Started(pid=os.getpid(), uuid=device.uuid, is_gpu=device.is_gpu, memory=memory_now(device)))
+        tell(Entered(phase="build"))
+        training = self.build(self.batch_size)
+        first = min(SHORT_STEPS, self.num_steps)
+        train("train", range(first))
+        phase("validation", training.validate, first)
+        phase("checkpoint", partial(_save_and_load, training, folder / "checkpoint"), first)
+        train("soak", range(first, self.num_steps))
+
+
+def _save_and_load(training: Training, path: Path) -> None:
+    training.save(path)
+    training.load(path)

@@ -1,0 +1,168 @@
+"""One probe in a child process, and the record of how it ended, whatever way that was."""
+
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from rigwise.records.batch import BatchProbe, Ended, Growth, Phase, PhasePeak
+from rigwise.records.gpu import GpuProcess
+from rigwise.sources.children import Ending, run_in_child
+from rigwise.speech import say
+from rigwise.train.batch.causes import Evidence, explain
+from rigwise.train.batch.child import PRELOADED, Build, Entered, Failed, MakeDevice, ProbeWork, Ran, Reached, Started
+from rigwise.train.batch.growth import memory_growth
+from rigwise.train.headroom import LARGEST_SHARE
+from rigwise.train.step.device import DeviceMemory
+from rigwise.units import duration
+
+Holders = Callable[[str], Sequence[GpuProcess]]
+"""UUID of a GPU to the processes that hold its memory now."""
+
+
+class Prober(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs probes of one training."""
+
+    build: Build
+    make_device: MakeDevice
+    silence_seconds: float
+    holders: Holders
+
+    def run(self, batch_size: int, num_steps: int) -> BatchProbe:
+        """What became of this batch size.
+
+        Raises:
+            BadInput: `build` cannot be sent to a child process.
+        """
+        work = ProbeWork(build=self.build, batch_size=batch_size, num_steps=num_steps, make_device=self.make_device)
+        seen = _Seen()
+        ending = run_in_child(work, silence_seconds=self.silence_seconds, told=seen.note, preload=PRELOADED)
+        return self._record(batch_size, seen, ending)
+
+    def _record(self, batch_size: int, seen: "_Seen", ending: Ending) -> BatchProbe:
+        ended = seen.ended(ending)
+        start = seen.started.memory if seen.started else None
+        probe = BatchProbe(
+            batch_size=batch_size,
+            ended=ended,
+            phase=seen.phase,
+            steps=seen.steps,
+            seconds=ending.seconds,
+            free_at_start_bytes=start.free if start else None,
+            total_bytes=start.total if start else None,
+            peaks=seen.peaks(),
+            need_bytes=seen.need_bytes(),
+            growth=seen.growth(),
+            text=_words(seen, ending, self.silence_seconds),
+        )
+        if ended == "ran":
+            return probe
+        if seen.started is None or not seen.started.is_gpu:
+            return explain(probe, Evidence())  # RAM comes and goes with whatever else the machine does
+        holders = tuple(self.holders(seen.started.uuid))
+        return explain(probe, Evidence(start=start, end=seen.at_failure(), holders=holders))
+
+
+class _Seen:
+    """What a child told."""
+
+    def __init__(self) -> None:
+        self.started: Started | None = None
+        self.phase: Phase = "start"
+        self.reached: list[Reached] = []
+        self.last: Failed | Ran | None = None
+
+    def note(self, message: Any) -> None:
+        match message:
+            case Started():
+                self.started = message
+            case Entered(phase=phase):
+                self.phase = phase
+            case Reached():
+                self.reached.append(message)
+            case Failed() | Ran():
+                self.last = message
+
+    @property
+    def steps(self) -> int:
+        return self.reached[-1].steps if self.reached else 0
+
+    def ended(self, ending: Ending) -> Ended:
+        """The kind of ending; what ran is still held against the memory it needed."""
+        if isinstance(self.last, Failed):
+            return "out_of_memory" if self.last.ran_out else "failed"
+        if self.last is None and ending.failure:
+            return "failed"
+        if self.last is None:
+            return "hung" if ending.exit_code is None else _of_exit_code(ending.exit_code)
+        return self._of_need()
+
+    def _of_need(self) -> Ended:
+        start, need = self.started.memory if self.started else None, self.need_bytes()
+        if start is None or need is None:
+            return "ran"
+        if self.started and self.started.is_gpu and need > start.free:
+            return "spilled"
+        return "ran" if need <= LARGEST_SHARE * start.free else "tight"
+
+    def memories(self) -> list[DeviceMemory]:
+        ends = [self.last] if self.last else []
+        return [each.memory for each in (*self.reached, *ends) if each.memory]
+
+    def at_failure(self) -> DeviceMemory | None:
+        return next(reversed(self.memories()), None)
+
+    def growth(self) -> Growth | None:
+        """How PyTorch's memory grows from step to step, else, on a GPU, what is taken outside of it."""
+        after_steps = [each.memory for each in self.reached if each.phase in ("train", "soak") and each.memory]
+        growth = memory_growth([memory.allocated for memory in after_steps], self.room())
+        if growth is not None or self.started is None or not self.started.is_gpu:
+            return growth
+        outside = memory_growth([memory.total - memory.free - memory.reserved for memory in after_steps], self.room())
+        return msgspec.structs.replace(outside, outside_pytorch=True) if outside else None
+
+    def room(self) -> int | None:
+        """What could be in use at most: what was free at the start, and what was held already."""
+        start = self.started.memory if self.started else None
+        return start.free + start.allocated if start else None
+
+    def need_bytes(self) -> int | None:
+        """The most it took: by PyTorch's allocator, or, on a GPU, as the driver saw the free memory fall."""
+        if self.started is None or self.started.memory is None or not self.memories():
+            return None
+        start = self.started.memory
+        taken = max(memory.peak_reserved for memory in self.memories()) - start.reserved
+        if not self.started.is_gpu:
+            return taken
+        return max(taken, start.free - min(memory.free for memory in self.memories()))
+
+    def peaks(self) -> tuple[PhasePeak, ...]:
+        """The peaks so far at the end of each phase."""
+        last = {each.phase: each.memory for each in self.reached if each.memory}
+        return tuple(
+            PhasePeak(phase=phase, peak_allocated_bytes=memory.peak_allocated, peak_reserved_bytes=memory.peak_reserved)
+            for phase, memory in last.items()
+        )
+
+
+def _of_exit_code(exit_code: int) -> Ended:
+    """The kernel ends with SIGKILL what takes the machine's last RAM."""
+    return "out_of_memory" if exit_code == -signal.SIGKILL else "crashed"
+
+
+def _words(seen: _Seen, ending: Ending, silence_seconds: float) -> str:
+    """Why it ended, as far as the child or the system says."""
+    if isinstance(seen.last, Failed):
+        return seen.last.text
+    if isinstance(seen.last, Ran):
+        return ""
+    if ending.failure:
+        return ending.failure.strip().splitlines()[-1]
+    if ending.exit_code is None:
+        return say("nothing was heard of it for {time}", time=duration(silence_seconds))
+    printed = (ending.printed.strip().splitlines() or [""])[-1]
+    if ending.exit_code == -signal.SIGKILL:
+        return say("the system ended the process (SIGKILL), as it does when RAM runs out")
+    how = signal.Signals(-ending.exit_code).name if ending.exit_code < 0 else str(ending.exit_code)
+    return say("the process ended with {how}; it printed last: {printed}", how=how, printed=printed or say("nothing"))

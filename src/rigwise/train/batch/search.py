@@ -1,0 +1,171 @@
+"""The search: short probes up and down, a soak at the largest that held, and what tells why another one did not.
+
+Only a size that ran to the end of a soak is returned. A late failure is answered with the strongest contrast there is,
+a soak at the smallest size: the same step of death there means that the batch is not the reason.
+"""
+
+from collections.abc import Callable
+from itertools import combinations
+from math import ceil
+
+import msgspec
+
+from rigwise.records.batch import BatchProbe
+from rigwise.train.batch.child import SHORT_STEPS
+from rigwise.train.batch.sizes import next_size
+from rigwise.train.batch.verdict import fails_anyway, leaks, others_took
+
+SAME_STEP_RATIO = 0.05
+"""Our choice: deaths within 5 % of each other's step are at the same step; a batch of another size moves it by half."""
+MOST_SOAKS = 10
+"""Our choice: a smaller batch meets the sample that was too large later; so many soaks long is it waited for."""
+NOT_OF_THE_BATCH = ("crash", "hang", "fault")
+Run = Callable[[int, int], BatchProbe]
+"""Batch size and number of steps to what became of them."""
+
+
+class Effort(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a size is tried before it counts as one that holds."""
+
+    soak_steps: int = 200
+    """Optimiser steps of the final proof. As many as the guided experiment's trials have."""
+    planned_steps: int = 10_000
+    """Of the run to come: a leak that would end it is refused, a slower one is told. Our choice."""
+    silence_seconds: float = 120.0
+    """A probe that shows no step for so long is taken for hung. Our choice: a first step that compiles kernels, or a
+    checkpoint on a slow disk, takes less."""
+
+
+class NothingFits(Exception):
+    """Not even the smallest size fits; the probes say why."""
+
+
+class Search:
+    """One search; `probes` is what was tried, in order."""
+
+    def __init__(
+        self, run: Run, smallest: int, most: int, effort: Effort, told: Callable[[BatchProbe], object] | None = None
+    ) -> None:
+        self.probes: list[BatchProbe] = []
+        self._run = run
+        self._told = told
+        self._smallest = smallest
+        self._most = most
+        self._soak_steps = effort.soak_steps
+        self._planned_steps = effort.planned_steps
+        self._num_steps = min(SHORT_STEPS, effort.soak_steps)
+        """Of the next probe; all of them are soaks once one has failed late."""
+
+    def largest(self, first: int) -> int:
+        """The largest size, within an eighth, that held to the end of a soak.
+
+        Raises:
+            NoBatchHolds: a leak, another process, or a fault that memory does not explain.
+            NothingFits: the smallest size does not fit.
+        """
+        size = first
+        while True:
+            self._settle(size)
+            held, failed = self._bounds()
+            if not held:
+                size = self._down(failed)
+                continue
+            following = next_size(held, failed, self._most)
+            if following is None and self._soaked(held):
+                return held
+            if following is None:
+                self._num_steps = self._soak_steps
+            size = following or held
+
+    def soak(self, size: int) -> BatchProbe:
+        """A soak at this size; for a size that other ranks ask for."""
+        self._num_steps = self._soak_steps
+        return self._settle(size)
+
+    def _settle(self, size: int) -> BatchProbe:
+        """Probe a size; where the batch may not be the reason of its failure, the smallest size too.
+
+        Raises:
+            NoBatchHolds: a leak, another process, or a fault that memory does not explain.
+        """
+        probe = self._probe(size)
+        if probe.held or not self._doubtful(probe):
+            return probe
+        # Everything from here on is a soak: what fails late is not found by short probes.
+        self._num_steps = max(self._num_steps, self._soak_steps if probe.steps >= SHORT_STEPS else self._num_steps)
+        if size > self._smallest and not self._held_for(probe.steps + 1):
+            contrast = self._probe(self._smallest, self._num_steps)
+            if not contrast.held:
+                self._refuse_alike(probe, contrast)
+        elif size == self._smallest:
+            self._refuse_alike(probe, probe)
+        return probe
+
+    def _probe(self, size: int, num_steps: int | None = None) -> BatchProbe:
+        probe = self._run(size, num_steps or self._steps_for(size))
+        self.probes.append(probe)
+        if self._told is not None:
+            self._told(probe)
+        if probe.cause == "other_process":
+            raise others_took(self.probes)
+        if probe.cause == "leak" or self._dies_in_the_run(probe):
+            raise leaks(self.probes)
+        return probe
+
+    def _steps_for(self, size: int) -> int:
+        """Steps of a probe: enough to meet the samples on which larger batches failed late, within bounds.
+
+        Unless those failed at the same step: then the step is what counts, whatever its samples are.
+        """
+        late = [probe for probe in self.probes if probe.cause == "late_peak"]
+        if self._num_steps < self._soak_steps or not late:
+            return self._num_steps
+        if any(_same_step(one, other) for one, other in combinations(late, 2) if one.batch_size != other.batch_size):
+            return max(self._soak_steps, *(probe.steps + 1 for probe in late))
+        samples = max((probe.steps + 1) * probe.batch_size for probe in late)
+        return min(max(self._soak_steps, ceil(samples / size)), MOST_SOAKS * self._soak_steps)
+
+    def _dies_in_the_run(self, probe: BatchProbe) -> bool:
+        death = probe.growth.step_of_death if probe.growth else None
+        return probe.ended in ("ran", "tight") and death is not None and death <= self._planned_steps
+
+    def _doubtful(self, probe: BatchProbe) -> bool:
+        """Whether something else than the size of the batch may have ended it."""
+        in_a_step = probe.phase in ("train", "soak")
+        return probe.cause in NOT_OF_THE_BATCH or (probe.cause == "late_peak" and in_a_step)
+
+    def _held_for(self, num_steps: int) -> bool:
+        """Whether some size ran on for so many steps."""
+        return any(probe.held and probe.steps >= num_steps for probe in self.probes)
+
+    def _refuse_alike(self, probe: BatchProbe, contrast: BatchProbe) -> None:
+        """Raise what a failure at both ends of the range means."""
+        if contrast.cause in NOT_OF_THE_BATCH:
+            raise fails_anyway(self.probes)
+        if contrast.cause == "late_peak" and _same_step(probe, contrast):
+            raise leaks(self.probes)
+
+    def _bounds(self) -> tuple[int, int | None]:
+        """The largest size that holds as far as is known (0: none yet), and the smallest above it that does not."""
+        failed = min((probe.batch_size for probe in self.probes if not probe.held), default=None)
+        held = [probe for probe in self.probes if probe.held and probe.steps >= self._num_steps]
+        sizes = [probe.batch_size for probe in held if failed is None or probe.batch_size < failed]
+        return max(sizes, default=0), failed
+
+    def _down(self, failed: int | None) -> int:
+        """The next size below one that failed, with none below it known to hold."""
+        if failed is None:  # sizes held in short probes, and soaks are asked for now
+            return max(probe.batch_size for probe in self.probes if probe.held)
+        if failed <= self._smallest:
+            raise NothingFits
+        shorter = [probe.batch_size for probe in self.probes if probe.held and probe.batch_size < failed]
+        return max(shorter, default=max(self._smallest, failed // 2))
+
+    def _soaked(self, size: int) -> bool:
+        steps = self._steps_for(size) if self._num_steps >= self._soak_steps else self._soak_steps
+        return any(probe.held and probe.batch_size == size and probe.steps >= steps for probe in self.probes)
+
+
+def _same_step(one: BatchProbe, other: BatchProbe) -> bool:
+    """Whether two probes ended at the same step, as far as the ratio tells."""
+    return abs(one.steps - other.steps) <= max(1, SAME_STEP_RATIO * max(one.steps, other.steps))

@@ -1,0 +1,127 @@
+"""The error of a search that found no size which holds, and why in words."""
+
+from collections.abc import Sequence
+
+from rigwise.errors import ExitCode, RigwiseError
+from rigwise.records.batch import BatchProbe, Breakdown, CauseName
+from rigwise.speech import say
+from rigwise.train.batch.causes import leak_words
+from rigwise.units import memory
+
+LEAK: CauseName = "leak"
+OTHERS: CauseName = "other_process"
+ELSEWHERE: CauseName = ""
+
+
+class NoBatchHolds(RigwiseError):
+    """No batch size ran to the end, or none can: there is no number to fall back to."""
+
+    exit_code = ExitCode.PROBLEM
+
+    def __init__(
+        self,
+        what: str,
+        why: str,
+        next_step: str,
+        *,
+        cause: CauseName,
+        probes: Sequence[BatchProbe],
+        breakdown: Breakdown | None = None,
+    ) -> None:
+        super().__init__(what, why, next_step)
+        self.cause = cause
+        self.probes = tuple(probes)
+        self.breakdown = breakdown
+
+
+def nothing_fits(probes: Sequence[BatchProbe], breakdown: Breakdown | None) -> NoBatchHolds:
+    """Not even the smallest size fits: where the bytes go."""
+    last = probes[-1]
+    why = say("batch {batch}: {text}", batch=last.batch_size, text=last.text)
+    if breakdown is not None:
+        why += "\n" + breakdown_words(breakdown)
+    return NoBatchHolds(
+        say("batch {batch} does not fit", batch=last.batch_size),
+        why,
+        _smaller(breakdown),
+        cause=last.cause,
+        probes=probes,
+        breakdown=breakdown,
+    )
+
+
+def breakdown_words(breakdown: Breakdown) -> str:
+    """The bytes of a step by what they are for."""
+    return say(
+        "a step at batch {batch} needs at least {peak}: parameters {parameters}, gradients {gradients}, "
+        "optimiser {optimizer}, activations {activations}",
+        batch=breakdown.batch_size,
+        peak=memory(breakdown.peak_bytes),
+        parameters=memory(breakdown.parameters_bytes),
+        gradients=memory(breakdown.gradients_bytes),
+        optimizer=memory(breakdown.optimizer_bytes),
+        activations=memory(breakdown.activations_bytes),
+    )
+
+
+def leaks(probes: Sequence[BatchProbe]) -> NoBatchHolds:
+    """Memory grows until it ends: a smaller batch only dies later."""
+    last = probes[-1]
+    if last.growth is None:
+        return NoBatchHolds(
+            say("memory runs out at step {step} whatever the batch", step=last.steps + 1),
+            say("a leak outside of PyTorch's tensors, or one sample that is too large by itself"),
+            say("look at what that step does first of all, and at what it keeps from the steps before"),
+            cause=LEAK,
+            probes=probes,
+        )
+    return NoBatchHolds(
+        say("memory leaks: no batch size lasts"),
+        leak_words(last),
+        say("keep no tensors from step to step: add loss.item() or loss.detach(), not loss; then search again"),
+        cause=LEAK,
+        probes=probes,
+    )
+
+
+def others_took(probes: Sequence[BatchProbe]) -> NoBatchHolds:
+    """Another process took memory during a probe: what was free at its start no longer holds."""
+    return NoBatchHolds(
+        say("another process took memory during the search"),
+        probes[-1].text,
+        say("end the other programs on this GPU, or choose another GPU, then search again"),
+        cause=OTHERS,
+        probes=probes,
+    )
+
+
+def fails_anyway(probes: Sequence[BatchProbe]) -> NoBatchHolds:
+    """A fault that memory does not explain."""
+    last = probes[-1]
+    return NoBatchHolds(
+        say("the training fails at batch {batch}, and not for want of memory", batch=last.batch_size),
+        say("in {phase}, after {steps} steps: {text}", phase=last.phase, steps=last.steps, text=last.text),
+        say("run one step of it by itself and mend what it reports"),
+        cause=last.cause,
+        probes=probes,
+    )
+
+
+def another_rank_found_none(probes: Sequence[BatchProbe]) -> NoBatchHolds:
+    """This rank found a size and another one did not."""
+    return NoBatchHolds(
+        say("another rank found no batch size that holds"),
+        say("all ranks must use the same one; the other rank says why"),
+        say("read what that rank reported; then start all ranks again"),
+        cause=ELSEWHERE,
+        probes=probes,
+    )
+
+
+def _smaller(breakdown: Breakdown | None) -> str:
+    """What helps most, by what takes most."""
+    if breakdown is None or breakdown.activations_bytes > breakdown.peak_bytes / 2:
+        return say("use mixed precision, activation checkpointing, or smaller pictures or shorter sequences")
+    if breakdown.optimizer_bytes >= breakdown.parameters_bytes:
+        return say("use an 8-bit optimiser, freeze a part of the model, or take a smaller model")
+    return say("take a smaller model, or a GPU with more memory")
