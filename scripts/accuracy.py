@@ -49,8 +49,8 @@ HELD_OUT_HEAD = """## Held out
 
 Sets written and labelled by people who had seen neither rigwise's code nor its tests, and measured once, at the commit
 named, before anything was repaired. Afterwards their texts joined the bug reports (heldout_*) and are dev too. They
-differ in kind: the fourth was mostly complaints of slowness and rare installations; signatures were mined in those areas
-before the fifth, whose four texts from threads already mined are left out of its row.
+differ in kind: the fourth was mostly complaints of slowness and rare installations; then signatures were mined in those
+areas, and of the fifth the four texts whose threads had been mined are left out of its row.
 """
 
 
