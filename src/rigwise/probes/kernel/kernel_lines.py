@@ -72,6 +72,7 @@ RULES = _rules(
         EventKind.AER,
         r"PCIe Bus Error: severity=(?:(?P<mild>Correct)|(?P<fatal>Uncorrect))",
     ),
+    ("AER: can", EventKind.AER, r"nvidia .{0,20}AER: (?P<fatal>can't recover)"),
     ("DPC:", EventKind.AER, r"DPC: (?P<fatal>containment event)"),
     ("Slot(", EventKind.LINK_DOWN, r"pciehp: Slot\([\w-]{1,12}\): (?:Link Down|Card not present)"),
     ("temperature", EventKind.THERMAL, r"temperature above threshold|critical temperature reached"),
