@@ -28,6 +28,8 @@ could not be read never counts as ok. Run a single one with `rigwise check --onl
 Commands are shown, never run. This page is made by `make docs`; its words stand in `src/rigwise/knowledge/checks/`
 and in the modules under `src/rigwise/checks/`.
 """
+SHOWN_TEXTS = 6
+"""Error texts shown for a check; some have dozens."""
 PART = re.compile(r"^(What|Why|How to tell): ", re.MULTILINE)
 
 
@@ -61,11 +63,20 @@ def section(check: str, row: CheckRow) -> str:
     return "\n\n".join(paragraphs) + "\n"
 
 
+def first_line(sample: str) -> str:
+    """The first line that holds something."""
+    return sample.strip().splitlines()[0].strip()
+
+
 def parts(check: str) -> Iterator[str]:
     """What, why and how to tell, from the docstring of the check's module; one list entry each."""
     if check_catalogue()[check].told_only:
-        yield "- **How to tell:** a program prints one of: " + ", ".join(
-            f"`{signature.sample.splitlines()[0]}`" for signature in signatures() if signature.check == check
+        told = [first_line(signature.sample) for signature in signatures() if signature.check == check]
+        more = f", and {len(told) - SHOWN_TEXTS} more kinds of text" if len(told) > SHOWN_TEXTS else ""
+        yield (
+            "- **How to tell:** a program prints one of: "
+            + ", ".join(f"`{line}`" for line in told[:SHOWN_TEXTS])
+            + more
         )
         return
     words = inspect.getdoc(importlib.import_module(f"rigwise.checks.{check}")) or ""
