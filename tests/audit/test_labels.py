@@ -76,3 +76,8 @@ def test_the_joint_of_a_worked_example() -> None:
     labels = np.array([0, 0, 0, 1, 1, 1])
     assert estimated_joint(probabilities, labels).tolist() == [[2.0, 1.0], [0.0, 3.0]]
     assert suspected(probabilities, labels) == [(2, 1, 0.7)]
+
+
+def test_a_class_of_copies_of_a_few_pictures_is_not_judged() -> None:
+    features, names = clusters([60, 60, 60])
+    assert judge_labels(features, names, [place // 30 for place in range(len(names))]) is None

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from shutil import copyfile
 
 import pytest
 from audit.audited_sets import CLASSES, HUES, audited, draw_set, flagged, recoloured, scene
@@ -97,3 +98,14 @@ def test_b110_an_image_folder_is_audited_against_its_labels_without_a_data_set_l
     assert report.classes == CLASSES
     assert report.counts == {"train": EQUAL}
     assert "brightness" in flagged(report)
+
+
+def test_copies_count_once_where_classes_are_too_small_to_test(tmp_path: Path) -> None:
+    folder = draw_set(tmp_path, dict.fromkeys("ab", 2))
+    for picture in sorted(folder.rglob("*.*")):
+        if picture.is_file():
+            for number in range(12):
+                copyfile(picture, picture.with_stem(f"{picture.stem}_copy{number}"))
+    report = audited(folder)
+    assert report.shortcuts == ()
+    assert any("no shortcut could be tested" in note for note in report.notes)

@@ -7,7 +7,6 @@ Its rule is the two dozen lines below; cleanlab, which its authors keep, brings 
 `N` pictures, `D` features, `C` classes.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -18,12 +17,14 @@ from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rigwise.train.audit.shortcuts import num_apart
+
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 NUM_FOLDS = 5
 MIN_PER_CLASS = NUM_FOLDS
-"""A class with fewer pictures cannot be in every fold: its labels are not judged."""
+"""A class with fewer pictures, copies counted once, cannot be in every fold: its labels are not judged."""
 REGULARISATION = 0.01
 """Inverse strength; 0.01 to 1 give accuracies within one point of each other (benchmarks/linear_probe.py)."""
 
@@ -44,7 +45,7 @@ def judge_labels(features: npt.NDArray[np.float32], names: Sequence[str], groups
 
     `groups` says which pictures are copies of each other: they are kept on one side of each fold.
     """
-    sizes = Counter(names)
+    sizes = num_apart(names, groups)
     places = [place for place, name in enumerate(names) if sizes[name] >= MIN_PER_CLASS]
     classes = sorted({names[place] for place in places})
     if len(classes) < 2:

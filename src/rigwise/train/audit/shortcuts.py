@@ -28,7 +28,7 @@ Values = npt.NDArray[np.float64]
 
 NUM_FOLDS = 5
 MIN_PER_CLASS = NUM_FOLDS
-"""A class with fewer pictures cannot be in every fold; it is left out of the test."""
+"""A class with fewer pictures, copies counted once, cannot be in every fold; it is left out of the test."""
 MAX_PROBED = 3000
 """Pictures tested at most: a balanced accuracy of five classes is then known within 2 points (95 %)."""
 NUM_PERMUTATIONS = 2000
@@ -88,7 +88,7 @@ def probe_shortcuts(looks: Sequence[Look], groups: Sequence[int], seed: int = 0)
 
     `groups` says which pictures are copies of each other: they are kept on one side of each fold.
     """
-    places = _testable(looks, seed)
+    places = _testable(looks, groups, seed)
     if not places:
         return []
     names = sorted({looks[place].class_name for place in places})
@@ -106,9 +106,18 @@ def probe_shortcuts(looks: Sequence[Look], groups: Sequence[int], seed: int = 0)
     return tested
 
 
-def _testable(looks: Sequence[Look], seed: int) -> list[int]:
+def num_apart(names: Sequence[str], groups: Sequence[int]) -> Counter[str]:
+    """How many pictures each class has that are no copies of each other.
+
+    >>> num_apart(["a", "a", "a", "b"], [0, 0, 1, 2])
+    Counter({'a': 2, 'b': 1})
+    """
+    return Counter(name for name, _group in set(zip(names, groups, strict=True)))
+
+
+def _testable(looks: Sequence[Look], groups: Sequence[int], seed: int) -> list[int]:
     """Places of the pictures to test with, at most `MAX_PROBED` of them."""
-    sizes = Counter(look.class_name for look in looks)
+    sizes = num_apart([look.class_name for look in looks], groups)
     enough = {name for name, count in sizes.items() if count >= MIN_PER_CLASS}
     places = [place for place, look in enumerate(looks) if look.class_name in enough]
     if len(enough) < 2:
@@ -117,7 +126,7 @@ def _testable(looks: Sequence[Look], seed: int) -> list[int]:
         return places
     drawn = np.random.default_rng(seed).permutation(len(places))[:MAX_PROBED]
     kept = [places[index] for index in sorted(drawn)]
-    left = Counter(looks[place].class_name for place in kept)
+    left = num_apart([looks[place].class_name for place in kept], [groups[place] for place in kept])
     return [place for place in kept if left[looks[place].class_name] >= MIN_PER_CLASS]
 
 
