@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.finding import CheckReport
+from rigwise.sources.live import LiveSource
 from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder
 from rigwise.telemetry.writer import RunWriter
@@ -21,6 +22,7 @@ from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
 from rigwise.train.lab import Lab, image_size, recipe_model
 from rigwise.train.network.model import BuiltModel, must_take
+from rigwise.train.pictures.cache.choice import cache_request, open_cache
 from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.preparation import Prepared
 from rigwise.train.progress import Progress
@@ -83,6 +85,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 writer=writer,
                 progress=progress,
                 folder=folder,
+                cache=open_cache(cache_request(recipe, pictures, on_gpu=device.is_gpu), LiveSource(), progress),
             )
             experiment = run_experiment(lab)
         _conclude(lab, experiment, folder)

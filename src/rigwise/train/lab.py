@@ -12,6 +12,7 @@ from rigwise.telemetry.run_folder import RunFolder
 from rigwise.telemetry.summary import Summary, summarise
 from rigwise.telemetry.writer import RunWriter
 from rigwise.train.network.model import BuiltModel, build_model
+from rigwise.train.pictures.cache.choice import PixelCache
 from rigwise.train.pictures.loader import PictureStream
 from rigwise.train.pictures.picture_set import Picture, PictureSet
 from rigwise.train.progress import Progress
@@ -49,6 +50,8 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     writer: RunWriter
     progress: Progress
     folder: RunFolder
+    cache: PixelCache | None = None
+    """Pictures kept decoded, if they are."""
 
     @property
     def image_size(self) -> int:
@@ -80,7 +83,8 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def stream(self, pictures: Sequence[Picture], batch_size: int) -> PictureStream:
-        """Batches of these pictures, the same for the same recipe."""
+        """Batches of these pictures, the same for the same recipe, with a cache or without."""
+        cache = self.cache if self.cache and self.cache.image_size == self.image_size else None
         return PictureStream(
             pictures,
             self.pictures.root,
@@ -88,6 +92,8 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
             seed=self.recipe.training.seed,
             batch_size=batch_size,
             num_threads=self.recipe.loader.num_threads,
+            pixels_of=cache.pixels if cache else None,
+            pinned=self.device.torch_device.type == "cuda",
         )
 
     def inputs(self, built: BuiltModel, batch_size: int) -> TrialInputs:

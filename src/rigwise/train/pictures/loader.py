@@ -15,11 +15,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from rigwise.errors import BadInput
-from rigwise.speech import printable, say
 from rigwise.train.pictures.augment import MAX_ASPECT_RATIO, MIN_AREA_RATIO, augmented, centre_box, resample
-from rigwise.train.pictures.decode import BadPictureError, Pixels, decode
+from rigwise.train.pictures.decode import Pixels
 from rigwise.train.pictures.ordered import in_order, num_cores
+from rigwise.train.pictures.picture_bytes import decoded
 from rigwise.train.pictures.picture_set import Picture
 
 Batch = tuple[torch.Tensor, torch.Tensor]
@@ -146,22 +145,6 @@ class PictureStream:
 def enough_pixels(image_size: int) -> int:
     """How many pixels of a picture are decoded at least, so that its smallest crop need not be enlarged."""
     return ceil(image_size**2 * MAX_ASPECT_RATIO / MIN_AREA_RATIO)
-
-
-def decoded(root: Path, picture: Picture, enough: int) -> Pixels:
-    """The pixels of a picture that was usable before, uint8 `(H, W, 3)`.
-
-    Raises:
-        BadInput: it no longer is.
-    """
-    try:
-        return decode(root / picture.path, enough_pixels=enough)
-    except BadPictureError as error:
-        raise BadInput(
-            say("cannot use the picture {path}", path=printable(picture.path)),
-            say("{reason}; it was usable when the run began", reason=error),
-            say("leave the pictures alone while a run reads them, then start it again"),
-        ) from error
 
 
 def epochs(num_pictures: int, seed: int, start: int = 0) -> Iterator[Drawn]:
