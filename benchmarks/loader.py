@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import simplejpeg
 import torch
-from loader_peers import Settings, dali, litdata_ways, webdataset_ways
+from loader_peers import Settings, dali, fork, litdata_ways, webdataset_ways
 from PIL import Image
 from torch.utils.data import DataLoader
 from torchvision import io as vision_io
@@ -29,9 +29,12 @@ from torchvision import transforms
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
+from rigwise.sources.live import LiveSource
 from rigwise.train.pictures.augment import MIN_AREA_RATIO
+from rigwise.train.pictures.cache.choice import CacheRequest, open_cache
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.loader import PictureStream
+from rigwise.train.progress import Silent
 
 NUM_PICTURES, BATCH_SIZE, IMAGE_SIZE, NUM_ROUNDS = 320, 32, 224, 5
 MEAN = STD = (0.5, 0.5, 0.5)
@@ -60,7 +63,7 @@ def image_folder(root: Path, workers: int) -> Iterator[int]:
         transforms.Normalize(MEAN, STD),
     ]
     folder = ImageFolder(root, transforms.Compose(steps))
-    for _, labels in DataLoader(folder, BATCH_SIZE, shuffle=True, num_workers=workers):
+    for _, labels in DataLoader(folder, BATCH_SIZE, shuffle=True, num_workers=workers, **fork(workers)):
         yield len(labels)
 
 
@@ -75,7 +78,7 @@ def vision_v2(root: Path, workers: int) -> Iterator[int]:
     folder = ImageFolder(
         root, v2.Compose(steps), loader=partial(vision_io.read_image, mode=vision_io.ImageReadMode.RGB)
     )
-    for _, labels in DataLoader(folder, BATCH_SIZE, shuffle=True, num_workers=workers):
+    for _, labels in DataLoader(folder, BATCH_SIZE, shuffle=True, num_workers=workers, **fork(workers)):
         yield len(labels)
 
 
@@ -99,8 +102,28 @@ def our_ways(root: Path, workers: int) -> dict[str, Way]:
     """The loader of rigwise."""
     pictures = read_pictures(root, seed=0)
     every = [*pictures.train, *pictures.val, *pictures.test]
-    stream = PictureStream(every, root, image_size=IMAGE_SIZE, seed=0, batch_size=BATCH_SIZE, num_threads=workers)
-    return {"rigwise": partial(ours, stream), "rigwise, normalised on the CPU": partial(ours, stream, normalised=True)}
+    cache = open_cache(
+        CacheRequest(
+            wish="on",
+            pictures=pictures,
+            image_size=IMAGE_SIZE,
+            num_threads=2,
+            reads=NUM_ROUNDS,
+            base=root.parent / "cache",
+        ),
+        LiveSource(),
+        Silent(),
+    )
+    if cache is None:
+        raise RuntimeError("no cache")
+    make = partial(
+        PictureStream, every, root, image_size=IMAGE_SIZE, seed=0, batch_size=BATCH_SIZE, num_threads=workers
+    )
+    return {
+        "rigwise": partial(ours, make()),
+        "rigwise, normalised on the CPU": partial(ours, make(), normalised=True),
+        "rigwise with its cache": partial(ours, make(pixels_of=cache.pixels)),
+    }
 
 
 def all_ways(root: Path, scratch: Path, workers: int) -> dict[str, Way]:

@@ -35,6 +35,11 @@ class Settings(NamedTuple):
         return sorted(self.root.rglob("*.jpg"))
 
 
+def fork(workers: int) -> dict[str, str]:
+    """Options that start workers by fork, the default of Linux with Python 3.11: litdata sets spawn for everyone."""
+    return {"multiprocessing_context": "fork"} if workers else {}
+
+
 def webdataset_ways(settings: Settings) -> dict[str, Callable[[], Iterator[int]]]:
     """webdataset: the pictures as two tar files."""
     settings.scratch.mkdir(parents=True, exist_ok=True)
@@ -51,7 +56,7 @@ def _webdataset(settings: Settings, shards: list[str]) -> Iterator[int]:
 
     data = webdataset.WebDataset(shards, shardshuffle=False, empty_check=False).shuffle(200).to_tuple("jpg")
     data = data.map_tuple(settings.view).batched(settings.batch_size)
-    for (images,) in DataLoader(data, batch_size=None, num_workers=settings.workers):
+    for (images,) in DataLoader(data, batch_size=None, num_workers=settings.workers, **fork(settings.workers)):
         yield len(images)
 
 
@@ -69,9 +74,9 @@ def litdata_ways(settings: Settings) -> dict[str, Callable[[], Iterator[int]]]:
             return settings.view(super().__getitem__(index))
 
     def batches() -> Iterator[int]:
-        views, start = Views(str(folder), shuffle=True), "fork" if settings.workers else None
+        views, workers = Views(str(folder), shuffle=True), settings.workers
         for images in litdata.StreamingDataLoader(
-            views, batch_size=settings.batch_size, num_workers=settings.workers, multiprocessing_context=start
+            views, batch_size=settings.batch_size, num_workers=workers, **fork(workers)
         ):
             yield len(images)
 

@@ -18,9 +18,10 @@ from train import bad_pictures as odd
 
 from rigwise.errors import BadInput
 from rigwise.sources.live import LiveSource
+from rigwise.train.machine import available_ram_bytes
 from rigwise.train.pictures.cache.choice import CacheRequest, PixelCache, cache_request, open_cache
 from rigwise.train.pictures.cache.pixel_file import PixelFile
-from rigwise.train.pictures.cache.space import DISK_LEFT_BYTES, Space, available_ram_bytes, why_no_room
+from rigwise.train.pictures.cache.space import DISK_LEFT_BYTES, Space, why_no_room
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.loader import Batch, PictureStream
 from rigwise.train.progress import Silent

@@ -9,10 +9,12 @@ import msgspec
 from rigwise.errors import BadInput
 from rigwise.speech import say
 from rigwise.telemetry.run_folder import default_run_folder, refuse_unusable
+from rigwise.train.machine import usable_cores
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.layout import find_layout
 from rigwise.train.pictures.picture_ledger import changes, same_split
 from rigwise.train.pictures.picture_set import PictureSet
+from rigwise.train.preflight.preflight import LoaderPlan, preflight
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import Earlier
@@ -56,6 +58,8 @@ def prepare(request: Request, progress: Progress) -> Prepared:
     refuse_unusable(out)
     _must_be_outside(out, request.root)
     recipe = resolve(request.recipe)
+    for concern in preflight(LoaderPlan(num_threads=recipe.loader.num_threads)):
+        progress.tell(say("{because}; {next_step}", because=concern.because, next_step=concern.next_step))
     progress.begin(say("reading pictures"), None)
     try:
         pictures = read_pictures(
@@ -110,7 +114,7 @@ def _must_have_enough(pictures: PictureSet, run: Path) -> None:
 
 def resolve(recipe: Recipe) -> Recipe:
     """The recipe with every `0 means` value replaced by the number taken on this machine."""
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     cpu = msgspec.structs.replace(recipe.cpu, num_threads=recipe.cpu.num_threads or cores)
     loader_threads = recipe.loader.num_threads or min(cores, MOST_LOADER_THREADS)
     loader = msgspec.structs.replace(recipe.loader, num_threads=loader_threads)

@@ -11,8 +11,9 @@ import msgspec
 
 from rigwise.records.run import BadPicture
 from rigwise.speech import printable
+from rigwise.train.machine import usable_cores
 from rigwise.train.pictures.decode import BadPictureError, Pixels, decode_bytes, read_file
-from rigwise.train.pictures.ordered import in_order, num_cores
+from rigwise.train.pictures.ordered import in_order
 from rigwise.train.pictures.tree import suffix
 
 Progress = Callable[[int, int], None]
@@ -49,7 +50,7 @@ class Examined(msgspec.Struct, kw_only=True):
 def examine(root: Path, candidates: Sequence[Candidate], progress: Progress | None = None) -> Examined:
     """Decode every candidate in threads; holds no more than one picture for each thread."""
     examined = Examined()
-    threads = num_cores()
+    threads = usable_cores()
     work = partial(_examine_one, root)
     with closing(in_order(work, candidates, num_threads=threads, ahead=16 * threads)) as outcomes:
         for done, (candidate, outcome) in enumerate(zip(candidates, outcomes, strict=True), start=1):

@@ -15,9 +15,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
+from rigwise.train.machine import usable_cores
 from rigwise.train.pictures.augment import MAX_ASPECT_RATIO, MIN_AREA_RATIO, augmented, centre_box, resample
 from rigwise.train.pictures.decode import Pixels
-from rigwise.train.pictures.ordered import in_order, num_cores
+from rigwise.train.pictures.ordered import in_order
 from rigwise.train.pictures.picture_bytes import decoded
 from rigwise.train.pictures.picture_set import Picture
 
@@ -85,7 +86,7 @@ class PictureStream:
         self.image_size = image_size
         self.seed = seed
         self.batch_size = batch_size
-        self.num_threads = num_cores() if num_threads is None else num_threads
+        self.num_threads = usable_cores() if num_threads is None else num_threads
         self.pixels_of = pixels_of or self._decoded
         self.pinned = pinned
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from rigwise.probes.host.control_group import memory_limit
-from rigwise.probes.host.host import read_host
 from rigwise.sources.source import Source
 from rigwise.speech import say
+from rigwise.train.machine import available_ram_bytes
 from rigwise.units import GIB, memory, percent
 
 RAM_SHARE = 0.5
@@ -30,15 +29,6 @@ class Space(msgspec.Struct, frozen=True, kw_only=True):
 def read_space(source: Source, folder: Path) -> Space:
     """What is free on the disk of `folder`, which need not exist yet, and in RAM."""
     return Space(disk_bytes=_disk_bytes(folder), ram_bytes=available_ram_bytes(source))
-
-
-def available_ram_bytes(source: Source) -> int | None:
-    """RAM this process may still take, in bytes; None where it cannot be told."""
-    available, group = read_host(source).ram_available_bytes.value, memory_limit(source)
-    if available is None:
-        return None
-    limit, used = group.limit_bytes.value, group.used_bytes.value
-    return int(min(available, limit - used)) if limit is not None and used is not None else available
 
 
 def why_no_room(needed_bytes: int, there_bytes: int, space: Space) -> str | None:
