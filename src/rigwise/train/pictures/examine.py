@@ -12,8 +12,10 @@ import msgspec
 from rigwise.records.run import BadPicture
 from rigwise.speech import printable
 from rigwise.train.machine import usable_cores
-from rigwise.train.pictures.decode import BadPictureError, Pixels, decode_bytes, read_file
+from rigwise.train.pictures.decode import BadPictureError, Pixels, decode_bytes
 from rigwise.train.pictures.ordered import in_order
+from rigwise.train.pictures.picture_bytes import read_picture
+from rigwise.train.pictures.picture_set import Inside
 from rigwise.train.pictures.tree import suffix
 
 Progress = Callable[[int, int], None]
@@ -27,6 +29,18 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     class_name: str
     split: str
     """Where its folder puts it."""
+    inside: Inside | None = None
+    """Where its bytes lie, if in a shard."""
+
+
+class Gathered(msgspec.Struct, kw_only=True):
+    """What DATA holds, before anything is decoded."""
+
+    candidates: list[Candidate] = []
+    bad: list[BadPicture] = []
+    loops: list[BadPicture] = []
+    others: Counter[str] = msgspec.field(default_factory=Counter)
+    """What is no picture, by suffix."""
 
 
 class Usable(Candidate, frozen=True, kw_only=True):
@@ -74,7 +88,7 @@ def group_of(pixels: Pixels) -> str:
 
 def _examine_one(root: Path, candidate: Candidate) -> Usable | BadPicture:
     try:
-        content = read_file(root / candidate.path)
+        content = read_picture(root, candidate.path, candidate.inside)
         group = group_of(decode_bytes(content))
     except BadPictureError as error:
         return BadPicture(path=printable(candidate.path), reason=str(error))

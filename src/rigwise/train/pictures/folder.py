@@ -2,18 +2,18 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from rigwise.records.run import BadPicture, PictureSummary
 from rigwise.speech import printable, say
-from rigwise.train.pictures.examine import Candidate, Progress, Usable, examine
+from rigwise.train.pictures.examine import Candidate, Gathered, Progress, Usable, examine
 from rigwise.train.pictures.faults import must_be_classes, must_be_mostly_good
 from rigwise.train.pictures.layout import Layout, class_name, find_layout
 from rigwise.train.pictures.notes import notes_on
 from rigwise.train.pictures.picture_set import SPLITS, Picture, PictureSet
+from rigwise.train.pictures.shards.samples import read_samples
 from rigwise.train.pictures.split import split_groups
 from rigwise.train.pictures.tree import collect
 from rigwise.units import percent
@@ -42,21 +42,27 @@ def read_pictures(
         BadInput: DATA cannot be trained on.
     """
     layout = find_layout(root)
-    found = {(split, folder): collect(root, folder) for split, folders in layout.classes.items() for folder in folders}
-    candidates = [
-        Candidate(path=path, class_name=class_name(folder), split=split)
-        for (split, folder), files in found.items()
-        for path in files.files
-    ]
-    examined = examine(root, candidates, progress)
-    bad = [*examined.bad, *chain.from_iterable(files.bad for files in found.values())]
+    found = read_samples(root, layout.shards) if layout.shards else _in_folders(root, layout)
+    examined = examine(root, found.candidates, progress)
+    bad = [*examined.bad, *found.bad]
     must_be_mostly_good(root, bad, len(examined.usable), max_bad_ratio)
     must_be_classes(root, layout, examined.usable)
     pictures, rule = _split(examined.usable, layout, seed, val_ratio, 0.0 if "test" in layout.splits else test_ratio)
-    others = sum((files.others for files in found.values()), examined.others)
+    others = found.others + examined.others
     notes = layout.notes + ([_note_on(others)] if others else [])
-    loops = chain.from_iterable(files.loops for files in found.values())
-    return _picture_set(root, pictures, rule, [*layout.bad, *bad, *loops], notes)
+    return _picture_set(root, pictures, rule, [*layout.bad, *bad, *found.loops], notes)
+
+
+def _in_folders(root: Path, layout: Layout) -> Gathered:
+    """Every file that should be a picture, of the class its folder names."""
+    samples = Gathered()
+    for split, folder in ((split, folder) for split, folders in layout.classes.items() for folder in folders):
+        files = collect(root, folder)
+        samples.candidates += [Candidate(path=path, class_name=class_name(folder), split=split) for path in files.files]
+        samples.bad += files.bad
+        samples.loops += files.loops
+        samples.others += files.others
+    return samples
 
 
 def _split(
@@ -93,14 +99,14 @@ def _rule(layout: Layout, seed: int, val_ratio: float, test_ratio: float) -> str
 def _picture_set(
     root: Path, pictures: Sequence[Usable], rule: str, bad: Iterable[BadPicture], notes: list[str]
 ) -> PictureSet:
-    classes = tuple(sorted({picture.class_name for picture in pictures}))
+    classes = tuple(sorted({picture.class_name for picture in pictures}, key=_in_order))
     numbers = Counter((picture.split, picture.class_name) for picture in pictures)
     counts = {split: {name: numbers[split, name] for name in classes} for split in SPLITS}
     label = {name: index for index, name in enumerate(classes)}
     of_split: dict[str, list[Picture]] = {split: [] for split in SPLITS}
     for picture in sorted(pictures, key=lambda picture: picture.path):
         of_split[picture.split].append(
-            Picture(path=picture.path, label=label[picture.class_name], sha256=picture.sha256)
+            Picture(path=picture.path, label=label[picture.class_name], sha256=picture.sha256, inside=picture.inside)
         )
     summary = PictureSummary(
         root=printable(root),
@@ -118,6 +124,12 @@ def _picture_set(
         test=tuple(of_split["test"]),
         summary=summary,
     )
+
+
+def _in_order(name: str) -> tuple[bool, int, str]:
+    """Numbers by value before words, so that classes 0 to 10 of shards keep their numbers."""
+    is_number = name.isascii() and name.isdigit() and len(name) < 10
+    return not is_number, int(name) if is_number else 0, name
 
 
 def _note_on(others: Counter[str]) -> str:

@@ -1,12 +1,40 @@
-"""The bytes of a picture that was usable when the run began."""
+"""The bytes of a picture, in a file of its own or in a shard, and their pixels."""
 
+import os
 from hashlib import sha256
 from pathlib import Path
 
 from rigwise.errors import BadInput
 from rigwise.speech import printable, say
-from rigwise.train.pictures.decode import BadPictureError, Pixels, decode_bytes, read_file
-from rigwise.train.pictures.picture_set import Picture
+from rigwise.train.pictures.decode import MAX_FILE_BYTES, BadPictureError, Pixels, decode_bytes, read_file
+from rigwise.train.pictures.picture_set import Inside, Picture
+
+
+def read_picture(root: Path, path: str, inside: Inside | None) -> bytes:
+    """The bytes of a picture.
+
+    Raises:
+        BadPictureError: they cannot be read.
+    """
+    return read_file(root / path) if inside is None else read_inside(root, inside)
+
+
+def read_inside(root: Path, inside: Inside) -> bytes:
+    """The bytes of a member of a shard; safe with threads.
+
+    Raises:
+        BadPictureError: they cannot be read, or are too many.
+    """
+    if inside.num_bytes > MAX_FILE_BYTES:
+        raise BadPictureError(say("larger than {limit} MiB", limit=MAX_FILE_BYTES // 2**20))
+    try:
+        with (root / inside.shard).open("rb", buffering=0) as file:
+            content = os.pread(file.fileno(), inside.num_bytes, inside.offset)
+    except OSError as error:
+        raise BadPictureError(say("cannot be read: {error}", error=error.strerror)) from error
+    if len(content) < inside.num_bytes:
+        raise BadPictureError(say("its shard ends before it does"))
+    return content
 
 
 def decoded(root: Path, picture: Picture, enough_pixels: int, *, must_be_same: bool = False) -> Pixels:
@@ -22,7 +50,7 @@ def decoded(root: Path, picture: Picture, enough_pixels: int, *, must_be_same: b
         BadInput: it is no longer usable.
     """
     try:
-        content = read_file(root / picture.path)
+        content = read_picture(root, picture.path, picture.inside)
         if must_be_same and sha256(content).hexdigest() != picture.sha256:
             raise BadPictureError(say("its bytes changed"))
         return decode_bytes(content, enough_pixels=enough_pixels)
