@@ -329,6 +329,8 @@ def test_the_recipe_decides(request_for: Callable[..., CacheRequest]) -> None:
     assert cache_request(recipe, pictures, on_gpu=True).wish == "on"
     drawn = 200 * (32 + 32 + 64)
     assert cache_request(Recipe(), pictures, on_gpu=True).reads == drawn / len(pictures.train)
-    assert cache_request(Recipe(), pictures, on_gpu=False).reads == 0
+    assert cache_request(Recipe(), pictures, on_gpu=False).wish == "off"
+    assert cache_request(recipe, pictures, on_gpu=False).wish == "on"
+    assert cache_request(recipe, pictures, on_gpu=False).image_size == recipe.cpu.image_size
     with pytest.raises(BadInput, match="1 fault"):
         parse_recipe('[loader]\ncache = "sometimes"\n', "test")

@@ -62,10 +62,11 @@ def _ask(loader: Iterable[Any], answers: "Queue[tuple[Any, BaseException | None]
 def _plan(loader: Iterable[Any]) -> LoaderPlan:
     """What the loader says of itself; torch's names."""
     context = getattr(loader, "multiprocessing_context", None) or multiprocessing
+    default, *_ = multiprocessing.get_all_start_methods()
     return LoaderPlan(
         num_workers=getattr(loader, "num_workers", 0),
         batches_ahead=getattr(loader, "prefetch_factor", None) or 2,
-        start_method=context.get_start_method(),
+        start_method=context.get_start_method(allow_none=True) or default,  # asking for it alone would fix it
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Literal
 
 import msgspec
 
@@ -31,7 +30,8 @@ class LoaderPlan(msgspec.Struct, frozen=True, kw_only=True):
     every worker as their reference counts are touched (PyTorch issue 13246)."""
     cache_bytes: int = 0
     """Page cache the data should stay in."""
-    start_method: Literal["fork", "spawn", "forkserver"] = "fork"
+    start_method: str = "fork"
+    """Of the worker processes: `fork`, `spawn` or `forkserver`."""
 
     @property
     def batches_in_flight(self) -> int:

@@ -82,14 +82,16 @@ class CacheRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cache_request(recipe: Recipe, pictures: PictureSet, *, on_gpu: bool) -> CacheRequest:
-    """What the guided experiment wants. On the CPU a step takes far longer than decoding its batch, so nothing pays."""
-    image_size = recipe.pictures.image_size if on_gpu else recipe.cpu.image_size
-    training = recipe.training
-    drawn = training.steps * (2 * training.batch_size + training.larger_batch_size) if on_gpu else 0
+    """What the guided experiment wants; `auto` is off on the CPU, where a step takes far longer than decoding.
+
+    Three trials on a GPU read pictures: fp32, mixed precision, and the larger batch.
+    """
+    training, wish = recipe.training, recipe.loader.cache
+    drawn = training.steps * (2 * training.batch_size + training.larger_batch_size)
     return CacheRequest(
-        wish=recipe.loader.cache,
+        wish="off" if wish == "auto" and not on_gpu else wish,
         pictures=pictures,
-        image_size=image_size,
+        image_size=recipe.pictures.image_size if on_gpu else recipe.cpu.image_size,
         num_threads=recipe.loader.num_threads,
         reads=drawn / len(pictures.train),
     )

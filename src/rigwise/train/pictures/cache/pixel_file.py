@@ -53,6 +53,7 @@ class PixelFile:
         self.folder = folder
         self.entries = dict(_read_index(folder / "index.tsv"))
         self._map()
+        self._end = max((entry.end for entry in self.entries.values()), default=0)
 
     def __contains__(self, sha256: str) -> bool:
         """Whether the pixels of this picture file are there."""
@@ -82,7 +83,7 @@ class PixelFile:
         """Forget all pictures; needs the lock."""
         for name in ("index.tsv", "pixels.bin"):
             (self.folder / name).unlink(missing_ok=True)
-        self.entries = {}
+        self.entries, self._end = {}, 0
         self._map()
 
     def add(self, decoded: Iterator[tuple[str, Pixels]]) -> None:
@@ -93,16 +94,16 @@ class PixelFile:
         Raises:
             OSError: the disk is full, or refuses.
         """
-        end = max((entry.end for entry in self.entries.values()), default=0)
         with (self.folder / "pixels.bin").open("ab") as pixels, (self.folder / "index.tsv").open("ab") as index:
-            pixels.truncate(end)
+            pixels.truncate(self._end)  # nothing behind it was ever indexed, so nobody reads it
             index.write(b"\n")  # ends a line that was cut off
-            writer = _Writer(pixels, index, end)
+            writer = _Writer(pixels, index, self._end)
             try:
                 for sha256, picture in decoded:
                     writer.write(sha256, picture)
             finally:
                 self.entries |= writer.sync()
+                self._end = writer.end
                 self._map()
 
     @contextmanager
@@ -134,16 +135,16 @@ class _Writer:
     """Appends pixels, and their index lines once the pixels are on the disk."""
 
     def __init__(self, pixels: BinaryIO, index: BinaryIO, end: int) -> None:
-        self._pixels, self._index, self._end = pixels, index, end
+        self._pixels, self._index, self.end = pixels, index, end
         self._waiting: dict[str, Entry] = {}
         self._written: dict[str, Entry] = {}
 
     def write(self, sha256: str, picture: Pixels) -> None:
         height, width, _ = picture.shape
         self._pixels.write(picture.data)
-        self._waiting[sha256] = Entry(self._end, height, width, crc32(picture.data))
-        self._end += picture.nbytes
-        if self._end - next(iter(self._waiting.values())).offset >= BYTES_BETWEEN_SYNCS:
+        self._waiting[sha256] = Entry(self.end, height, width, crc32(picture.data))
+        self.end += picture.nbytes
+        if self.end - next(iter(self._waiting.values())).offset >= BYTES_BETWEEN_SYNCS:
             self.sync()
 
     def sync(self) -> dict[str, Entry]:
