@@ -20,7 +20,7 @@ from rigwise.errors import BadInput
 from rigwise.sources.live import LiveSource
 from rigwise.train.machine import available_ram_bytes
 from rigwise.train.pictures.cache.choice import CacheRequest, PixelCache, cache_request, open_cache
-from rigwise.train.pictures.cache.pixel_file import PixelFile
+from rigwise.train.pictures.cache.pixel_file import PixelFile, lock
 from rigwise.train.pictures.cache.space import DISK_LEFT_BYTES, Space, why_no_room
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.loader import Batch, PictureStream
@@ -194,16 +194,16 @@ ADD = """
 import sys
 from pathlib import Path
 import numpy as np
-from rigwise.train.pictures.cache.pixel_file import PixelFile
+from rigwise.train.pictures.cache.pixel_file import PixelFile, lock
 
 def decoded():
     for number in range(200):
         print(number, flush=True)
         yield f"{number:064x}", np.full((1000, 1000, 3), number, np.uint8)
 
-file = PixelFile(Path(sys.argv[1]))
-with file.lock():
-    file.add(decoded())
+folder = Path(sys.argv[1])
+with lock(folder):
+    PixelFile(folder).add(decoded())
 """
 
 
@@ -221,8 +221,9 @@ def test_killed_at_any_moment_it_holds_nothing_wrong_and_goes_on(tmp_path: Path)
         assert found.drop_damaged(set(found.entries), lambda: None) == 0
         for sha256 in found.entries:
             assert (found.pixels(sha256) == int(sha256, 16)).all()
-    with found.lock() as is_ours:
+    with lock(tmp_path) as is_ours:
         assert is_ours
+        found = PixelFile(tmp_path)
         found.add(iter([("ff" * 32, np.full((10, 20, 3), 7, np.uint8))]))
     assert (PixelFile(tmp_path).pixels("ff" * 32) == 7).all()
     assert len(PixelFile(tmp_path).entries) > 1
@@ -231,7 +232,7 @@ def test_killed_at_any_moment_it_holds_nothing_wrong_and_goes_on(tmp_path: Path)
 def test_another_run_that_fills_it_is_not_disturbed(request_for: Callable[..., CacheRequest]) -> None:
     request = request_for()
     request.folder.mkdir(parents=True)
-    with PixelFile(request.folder).lock() as is_ours:
+    with lock(request.folder) as is_ours:
         assert is_ours
         with pytest.raises(BadInput) as raised:
             opened(request)

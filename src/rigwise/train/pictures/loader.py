@@ -110,7 +110,7 @@ class PictureStream:
             self._fill,
             self._pieces(drawn, batch_size, size),
             num_threads=self.num_threads,
-            ahead=NUM_BATCHES_AHEAD * ceil(batch_size / size),
+            ahead=max(NUM_BATCHES_AHEAD * ceil(batch_size / size), self.num_threads),
             start_thread=_use_one_torch_thread,
         )
         with closing(threads) as pieces:

@@ -28,7 +28,7 @@ from rigwise.errors import BadInput
 from rigwise.sources.source import Source
 from rigwise.speech import printable, say
 from rigwise.train.pictures import decode as decoding
-from rigwise.train.pictures.cache.pixel_file import PixelFile
+from rigwise.train.pictures.cache.pixel_file import PixelFile, lock
 from rigwise.train.pictures.cache.space import read_space, why_no_room
 from rigwise.train.pictures.decode import Pixels
 from rigwise.train.pictures.loader import enough_pixels
@@ -103,63 +103,65 @@ def default_base() -> Path:
     return (Path(told) if os.path.isabs(told) else Path("~/.cache").expanduser()) / "rigwise" / "pixels"
 
 
+class NoCacheError(Exception):
+    """Pictures are not kept decoded; the message is the reason, in words."""
+
+
 def open_cache(request: CacheRequest, source: Source, progress: Progress) -> PixelCache | None:
     """The filled cache, or None where the run goes on without; what was decided is told.
 
     Raises:
         BadInput: the cache is `on` and cannot be had.
     """
-    why_not = _not_worth_it(request)
-    if why_not is None:
-        try:
-            why_not, cache = _filled(request, source, progress)
-        except OSError as error:
-            why_not, cache = say("{folder}: {error}", folder=request.folder, error=error.strerror or error), None
-        if cache is not None:
-            return cache
+    if request.wish == "off":
+        return None
+    try:
+        _must_pay(request)
+        return _filled(request, source, progress)
+    except NoCacheError as error:
+        why = str(error)
+    except OSError as error:
+        why = say("{folder}: {error}", folder=request.folder, error=error.strerror or error)
     if request.wish == "on":
         raise BadInput(
             say("the pictures cannot be kept decoded"),
-            why_not,
+            why,
             say('set cache = "auto" or "off" under [loader] in the recipe, or make room'),
         )
-    if request.wish == "auto":
-        progress.tell(say("pictures are decoded anew each time: {why}", why=why_not))
+    progress.tell(say("pictures are decoded anew each time: {why}", why=why))
     return None
 
 
-def _not_worth_it(request: CacheRequest) -> str | None:
-    if request.wish == "off":
-        return say("the recipe says so")
+def _must_pay(request: CacheRequest) -> None:
     if request.wish == "auto" and request.reads < FEWEST_READS:
-        return say(
-            "each is read about {reads} times, and keeping them pays from {fewest} on",
-            reads=f"{request.reads:.1f}",
-            fewest=FEWEST_READS,
+        raise NoCacheError(
+            say(
+                "each is read about {reads} times, and keeping them pays from {fewest} on",
+                reads=f"{request.reads:.1f}",
+                fewest=FEWEST_READS,
+            )
         )
-    return None
 
 
-def _filled(request: CacheRequest, source: Source, progress: Progress) -> tuple[str, PixelCache | None]:
-    """The filled cache, or the reason why there is none."""
-    space = read_space(source, request.folder)
-    estimate = _estimate(request)
-    if (why := why_no_room(estimate, 0, space)) and not request.folder.exists():
-        return why, None
-    request.folder.mkdir(parents=True, exist_ok=True)
-    file = PixelFile(request.folder)
+def _filled(request: CacheRequest, source: Source, progress: Progress) -> PixelCache:
     wanted = _wanted(request)
-    with file.lock() as is_ours:
+    _must_fit(request, PixelFile(request.folder), wanted, source)
+    request.folder.mkdir(parents=True, exist_ok=True)
+    with lock(request.folder) as is_ours:
         if not is_ours:
-            return say("another run is filling {folder}", folder=request.folder), None
-        if file.num_bytes(set(file.entries) - set(wanted)) > MOST_STALE_RATIO * file.num_bytes(set(file.entries)):
-            file.start_anew()
-        if why := why_no_room(estimate, file.num_bytes(set(wanted)), space):
-            return why, None
+            raise NoCacheError(say("another run is filling {folder}", folder=request.folder))
+        file = PixelFile(request.folder)
         _check(file, set(wanted), progress)
         _fill(file, request, wanted, progress)
     progress.tell(_told(file, set(wanted)))
-    return "", PixelCache(file=file, image_size=request.image_size)
+    return PixelCache(file=file, image_size=request.image_size)
+
+
+def _must_fit(request: CacheRequest, file: PixelFile, wanted: dict[str, Picture], source: Source) -> None:
+    there = file.num_bytes(set(wanted))
+    needed = there + _estimate(request, [picture for sha, picture in wanted.items() if sha not in file])
+    if why := why_no_room(needed, there, read_space(source, request.folder)):
+        raise NoCacheError(why)
 
 
 def _wanted(request: CacheRequest) -> dict[str, Picture]:
@@ -168,9 +170,10 @@ def _wanted(request: CacheRequest) -> dict[str, Picture]:
     return {picture.sha256: picture for picture in every}
 
 
-def _estimate(request: CacheRequest) -> int:
-    """Bytes of all decoded pictures: their number times the mean of some, and three standard errors of it."""
-    pictures = [*_wanted(request).values()]
+def _estimate(request: CacheRequest, pictures: Sequence[Picture]) -> int:
+    """Bytes of these pictures decoded: their number times the mean of some, and three standard errors of it."""
+    if not pictures:
+        return 0
     sample = pictures[:: ceil(len(pictures) / NUM_SAMPLED)]
     sizes = [pixels.nbytes for _, pixels in _decoded(request, sample)]
     error = stdev(sizes) / sqrt(len(sizes)) if 1 < len(sizes) < len(pictures) else 0.0
@@ -178,6 +181,10 @@ def _estimate(request: CacheRequest) -> int:
 
 
 def _check(file: PixelFile, wanted: set[str], progress: Progress) -> None:
+    """Forget what is damaged; forget all when most of it belongs to pictures that are gone."""
+    every = set(file.entries)
+    if file.num_bytes(every - wanted) > MOST_STALE_RATIO * file.num_bytes(every):
+        file.start_anew()
     progress.begin(say("checking kept pictures"), len(wanted & set(file.entries)))
     try:
         damaged = file.drop_damaged(wanted, progress.advance)

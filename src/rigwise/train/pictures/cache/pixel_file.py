@@ -47,7 +47,10 @@ class Entry(NamedTuple):
 
 
 class PixelFile:
-    """The cache in one folder, as it was when opened, and what this process added."""
+    """The cache in one folder, as it was when opened, and what this process added.
+
+    To add, open it under the lock: what another process has added since would be written over.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -106,17 +109,6 @@ class PixelFile:
                 self._end = writer.end
                 self._map()
 
-    @contextmanager
-    def lock(self) -> Iterator[bool]:
-        """Whether this process alone may add while the context lasts; freed by its end, however it ends."""
-        with (self.folder / "lock").open("wb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
-
     def _map(self) -> None:
         """Map the file; entries that reach over its end are forgotten, since reading there would kill the process."""
         path = self.folder / "pixels.bin"
@@ -129,6 +121,18 @@ class PixelFile:
         entry = self.entries[sha256]
         advance()
         return crc32(self._pixels[entry.offset : entry.end].data) == entry.crc
+
+
+@contextmanager
+def lock(folder: Path) -> Iterator[bool]:
+    """Whether this process alone may add while the context lasts; freed by its end, however it ends."""
+    with (folder / "lock").open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 class _Writer:

@@ -22,6 +22,8 @@ MAX_NAME_BYTES = 64 * 1024
 MAX_MEMBERS = 10_000_000
 """Most members of one archive. Our choice: a thousand times those of a usual shard."""
 REGULAR = (b"0", b"\0", b"7")
+WITHOUT_CONTENT = (b"1", b"2", b"3", b"4", b"5", b"6")
+"""Links, devices, folders and FIFOs: whatever size they claim, nothing follows their header."""
 LONG_NAME, PAX = b"L", b"x"
 SUM_AT = slice(148, 156)
 
@@ -61,6 +63,8 @@ def _regular_files(file: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
         kind, num_bytes = header[156:157], _size(header)
         if kind in REGULAR:
             num_bytes = int(told.get("size", num_bytes))
+        elif kind in WITHOUT_CONTENT:
+            num_bytes = 0
         content = position + BLOCK
         if content + num_bytes > size:
             raise BadShardError(say("truncated: a member at byte {position} reaches over the end", position=position))
