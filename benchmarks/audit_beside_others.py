@@ -32,7 +32,7 @@ from rigwise.train.audit.features import frozen_features  # noqa: E402
 from rigwise.train.audit.labels import out_of_fold, suspected  # noqa: E402
 from rigwise.train.audit.look import Look, look_at_all  # noqa: E402
 from rigwise.train.embedded import CLASSES, EmbeddedSet, make_pictures  # noqa: E402
-from rigwise.train.pictures.folder import candidates_among, find_files  # noqa: E402
+from rigwise.train.pictures.gather import gather  # noqa: E402
 from rigwise.train.pictures.layout import find_layout  # noqa: E402
 
 PER_CLASS = 60
@@ -100,7 +100,7 @@ def peers(python: str, task: str, path: Path) -> dict[str, Any] | None:
 
 
 def looks_of(folder: Path) -> list[Look]:
-    return look_at_all(folder, candidates_among(find_files(folder, find_layout(folder)))).seen
+    return look_at_all(folder, gather(folder, find_layout(folder)).candidates).seen
 
 
 def graded(found: Iterable[Any], truth: set[Any]) -> str:

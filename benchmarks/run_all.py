@@ -14,7 +14,7 @@ def main() -> int:
     """0 when every benchmark ran."""
     failed = 0
     for script in sorted(HERE.glob("*.py")):
-        if script.name != Path(__file__).name:
+        if script.name != Path(__file__).name and not script.stem.endswith("_peers"):
             print(f"\n== {script.name}", flush=True)
             failed += subprocess.run([sys.executable, str(script)], check=False).returncode != 0
     return failed

@@ -10,7 +10,7 @@ from train.bad_pictures import UNREADABLE, write
 
 from rigwise.errors import BadInput
 from rigwise.records.review import Answer, Review
-from rigwise.train.audit.review_file import merged, paths_left_out, read_review
+from rigwise.train.audit.review_file import merged, read_review
 
 
 def test_b109_no_unreadable_picture_stops_the_audit(tmp_path: Path) -> None:
@@ -80,7 +80,9 @@ def test_a_rejected_suspicion_does_not_come_back(with_copy: Path) -> None:
 
 def test_an_answer_about_another_file_of_that_name_is_not_used(with_copy: Path) -> None:
     answer = Answer(kind="copy", path="b/copy.jpg", answer="wrong", sha256="0" * 64)
-    assert paths_left_out(with_copy, Review(answers=(answer,))) == ()
+    report = audited(with_copy, review=Review(answers=(answer,)))
+    assert [each.path for each in report.suspects] == ["b/copy.jpg"]
+    assert report.left_out == ()
 
 
 def test_the_later_answer_counts() -> None:

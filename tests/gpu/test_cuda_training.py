@@ -47,6 +47,13 @@ def test_event_times_add_up_to_the_wall_time(record_property: Note) -> None:
     assert total == pytest.approx(wall, rel=0.1)
 
 
+def test_batches_for_a_gpu_are_pinned_and_the_same(make_lab: Callable[..., Lab]) -> None:
+    batches = list(make_lab(device=CudaDevice()).material.stream(make_lab().pictures.train, 4).train_batches(3))
+    plain = list(make_lab().material.stream(make_lab().pictures.train, 4).train_batches(3))
+    assert all(images.is_pinned() for images, _ in batches)
+    assert all(torch.equal(one[0], other[0]) for one, other in zip(batches, plain, strict=True))
+
+
 def test_every_row_of_the_experiment_is_measured(make_lab: Callable[..., Lab], record_property: Note) -> None:
     lab = make_lab(device=CudaDevice())
     experiment = run_experiment(lab)

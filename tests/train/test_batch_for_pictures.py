@@ -3,19 +3,25 @@
 import io
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import batch_trainings as trainings
+import msgspec
 import pytest
 from rich.console import Console
 
 from rigwise.report.html import render_report
 from rigwise.report.run_text import run_text
+from rigwise.sources.live import LiveSource
 from rigwise.telemetry.reading import load_run
 from rigwise.train.batch.for_pictures import with_found_batch
 from rigwise.train.batch.search import Effort
 from rigwise.train.batch.verdict import NoBatchHolds
 from rigwise.train.experiment import run_experiment
 from rigwise.train.lab import Lab
+from rigwise.train.pictures.cache.choice import CacheRequest, open_cache
+from rigwise.train.progress import Silent
+from rigwise.train.step.trial import SMALLEST_BATCH
 from rigwise.units import MIB
 
 MakeLab = Callable[..., Lab]
@@ -41,6 +47,24 @@ def test_the_size_found_is_trained_and_reported(make_lab: MakeLab) -> None:
     console.print(run_text(run, page="report.html"))
     assert f"{found} ran 8 steps, validation and checkpoint" in console.export_text()
     assert f"The batch size that holds: {found}" in render_report(run)
+
+
+def test_kept_pictures_stay_here_and_the_search_goes_on_without(make_lab: MakeLab, tmp_path: Path) -> None:
+    make_device = partial(trainings.simulated, 20 * MIB)
+    plain = make_lab(device=make_device())
+    request = CacheRequest(
+        wish="on",
+        pictures=plain.pictures,
+        image_size=plain.image_size,
+        num_threads=1,
+        reads=9,
+        base=tmp_path / "caches",
+    )
+    lab = msgspec.structs.replace(plain, cache=open_cache(request, LiveSource(), Silent()))
+    assert lab.material.cache is not None
+    found = with_found_batch(lab, make_device, SHORT)
+    assert found.material.cache is lab.cache
+    assert found.recipe.training.batch_size >= SMALLEST_BATCH
 
 
 def test_without_a_gpu_the_batch_stays_and_the_run_says_why(make_lab: MakeLab) -> None:

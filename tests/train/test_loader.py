@@ -51,6 +51,12 @@ def labels_of(batches: list[Batch]) -> list[int]:
     return [int(label) for _, labels in batches for label in labels]
 
 
+def test_batches_are_the_same_where_the_caller_only_infers(root: Path) -> None:
+    plain = list(stream(root).eval_batches())
+    with torch.inference_mode():
+        assert_equal(list(stream(root).eval_batches()), plain)
+
+
 def test_batches_are_uint8_on_the_cpu(root: Path) -> None:
     images, labels = next(stream(root).train_batches(1))
     assert (images.shape, images.dtype, images.device.type) == ((4, 3, 32, 32), torch.uint8, "cpu")

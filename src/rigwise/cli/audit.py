@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def audit(
-    folder: Annotated[Path, typer.Argument(metavar="DATA", help=say("Folder of class folders."))],
+    folder: Annotated[Path, typer.Argument(metavar="DATA", help=say("Folder of classes or of shards."))],
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
     verdicts: Verdicts = None,
     sample: Annotated[

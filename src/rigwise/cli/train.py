@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    folder: Annotated[Path | None, typer.Argument(metavar="DATA", help=say("Folder of class folders."))] = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="DATA", help=say("Folder of classes or of shards."))] = None,
     recipe: Annotated[Path | None, typer.Option("--recipe", metavar="FILE", help=say("A recipe.toml."))] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,

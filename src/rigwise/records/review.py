@@ -29,3 +29,6 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     def accepted(self, kind: str, path: str) -> bool:
         """Whether the person said that this suspicion does not hold."""
         return any(each.answer == RIGHT and each.kind == kind and each.path == path for each in self.answers)
+
+
+NO_ANSWERS = Review()

@@ -14,6 +14,7 @@ import msgspec
 from rigwise.records.audit import AuditReport
 from rigwise.records.finding import CheckReport
 from rigwise.records.review import Review
+from rigwise.sources.live import LiveSource
 from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder, write_text
 from rigwise.telemetry.writer import RunWriter
@@ -28,6 +29,7 @@ from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
 from rigwise.train.lab import Lab, image_size, recipe_model
 from rigwise.train.network.model import BuiltModel, must_take
+from rigwise.train.pictures.cache.choice import cache_request, open_cache
 from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.preparation import Prepared
 from rigwise.train.progress import Progress
@@ -90,6 +92,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 writer=writer,
                 progress=progress,
                 folder=folder,
+                cache=open_cache(cache_request(recipe, pictures, on_gpu=device.is_gpu), LiveSource(), progress),
             )
             audit = _audit(lab, request.review)
             lab = _with_found_batch(lab) if request.find_batch else lab

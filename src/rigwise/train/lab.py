@@ -12,6 +12,7 @@ from rigwise.telemetry.run_folder import RunFolder
 from rigwise.telemetry.summary import Summary, summarise
 from rigwise.telemetry.writer import RunWriter
 from rigwise.train.network.model import BuiltModel, build_model
+from rigwise.train.pictures.cache.choice import PixelCache
 from rigwise.train.pictures.loader import PictureStream
 from rigwise.train.pictures.picture_set import Picture, PictureSet
 from rigwise.train.progress import Progress
@@ -37,18 +38,23 @@ def image_size(recipe: Recipe, *, on_gpu: bool) -> int:
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):
-    """What a trial is made of; it can be sent to another process."""
+    """What a trial is made of; without its cache it can be sent to another process."""
 
     recipe: Recipe
     pictures: PictureSet
     image_size: int
+    pinned: bool
+    """Whether batches lie in page-locked memory, for a GPU."""
+    cache: PixelCache | None = None
+    """Pictures kept decoded, if they are; never sent, since batches are the same without."""
 
     def build(self) -> BuiltModel:
         """A fresh model, the same each time."""
         return recipe_model(self.recipe, len(self.pictures.classes))
 
     def stream(self, pictures: Sequence[Picture], batch_size: int) -> PictureStream:
-        """Batches of these pictures, the same for the same recipe."""
+        """Batches of these pictures, the same for the same recipe, with a cache or without."""
+        cache = self.cache if self.cache and self.cache.image_size == self.image_size else None
         return PictureStream(
             pictures,
             self.pictures.root,
@@ -56,6 +62,8 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
             seed=self.recipe.training.seed,
             batch_size=batch_size,
             num_threads=self.recipe.loader.num_threads,
+            pixels_of=cache.pixels if cache else None,
+            pinned=self.pinned,
         )
 
     def inputs(self, built: BuiltModel, batch_size: int) -> TrialInputs:
@@ -85,6 +93,8 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     writer: RunWriter
     progress: Progress
     folder: RunFolder
+    cache: PixelCache | None = None
+    """Pictures kept decoded, if they are."""
 
     @property
     def image_size(self) -> int:
@@ -99,7 +109,13 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def material(self) -> Material:
         """What its trials are made of."""
-        return Material(recipe=self.recipe, pictures=self.pictures, image_size=self.image_size)
+        return Material(
+            recipe=self.recipe,
+            pictures=self.pictures,
+            image_size=self.image_size,
+            pinned=self.device.torch_device.type == "cuda",
+            cache=self.cache,
+        )
 
     def build(self) -> BuiltModel:
         """A fresh model, the same each time."""

@@ -10,11 +10,12 @@ from rigwise.errors import BadInput
 from rigwise.records.review import Review
 from rigwise.speech import say
 from rigwise.telemetry.run_folder import default_run_folder, refuse_unusable
-from rigwise.train.audit.review_file import paths_left_out
+from rigwise.train.machine import usable_cores
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.layout import find_layout
 from rigwise.train.pictures.picture_ledger import changes, same_split
 from rigwise.train.pictures.picture_set import PictureSet
+from rigwise.train.preflight.preflight import LoaderPlan, preflight
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import Earlier
@@ -62,6 +63,8 @@ def prepare(request: Request, progress: Progress) -> Prepared:
     refuse_unusable(out)
     must_be_outside(out, request.root)
     recipe = resolve(request.recipe)
+    for concern in preflight(LoaderPlan(num_threads=recipe.loader.num_threads)):
+        progress.tell(say("{because}; {next_step}", because=concern.because, next_step=concern.next_step))
     progress.begin(say("reading pictures"), None)
     try:
         pictures = read_pictures(
@@ -70,7 +73,7 @@ def prepare(request: Request, progress: Progress) -> Prepared:
             val_ratio=recipe.pictures.val_ratio,
             test_ratio=recipe.pictures.test_ratio,
             max_bad_ratio=recipe.pictures.max_bad_ratio,
-            left_out=paths_left_out(request.root, request.review),
+            review=request.review,
             progress=progress.update,
         )
     finally:
@@ -121,7 +124,7 @@ def _must_have_enough(pictures: PictureSet, run: Path) -> None:
 
 def resolve(recipe: Recipe) -> Recipe:
     """The recipe with every `0 means` value replaced by the number taken on this machine."""
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     cpu = msgspec.structs.replace(recipe.cpu, num_threads=recipe.cpu.num_threads or cores)
     loader_threads = recipe.loader.num_threads or min(cores, MOST_LOADER_THREADS)
     loader = msgspec.structs.replace(recipe.loader, num_threads=loader_threads)

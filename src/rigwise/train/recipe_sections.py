@@ -1,7 +1,7 @@
 """The sections of a recipe: typed, with units in the comments and the range check beside each value."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -85,6 +85,8 @@ class LoaderSection(msgspec.Struct, frozen=True, kw_only=True):
 
     num_threads: int = 0
     """Decode threads; 0 means one per core the process may use, at most 8."""
+    cache: Literal["auto", "on", "off"] = "auto"
+    """Decoded pictures kept on disk between epochs and runs: `auto` where it pays and they fit, `on` or an error."""
 
     def faults(self) -> Iterator[str]:
         """Every value outside its range, in words."""

@@ -6,7 +6,8 @@ from rigwise.records.run import Confusion, Prediction
 from rigwise.speech import printable
 from rigwise.train.full_trial import Trained
 from rigwise.train.lab import Lab
-from rigwise.train.pictures.decode import decode
+from rigwise.train.pictures.decode import decode_bytes
+from rigwise.train.pictures.picture_bytes import read_picture
 from rigwise.train.pictures.picture_set import Picture
 from rigwise.train.pictures.thumbnail import thumbnail
 
@@ -44,4 +45,4 @@ def _prediction(lab: Lab, picture: Picture, chosen: Trained, place: int) -> Pred
 
 def decode_for_thumbnail(lab: Lab, picture: Picture) -> Image.Image:
     """The picture as the network saw it before cropping."""
-    return Image.fromarray(decode(lab.pictures.root / picture.path))
+    return Image.fromarray(decode_bytes(read_picture(lab.pictures.root, picture.path, picture.inside)))

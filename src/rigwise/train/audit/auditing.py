@@ -19,11 +19,10 @@ from rigwise.train.audit.duplicates import Pair, find_copies
 from rigwise.train.audit.labels import Judged, judge_labels
 from rigwise.train.audit.look import Look, Looks, look_at_all
 from rigwise.train.audit.plan import AuditPlan
-from rigwise.train.audit.review_file import paths_left_out
 from rigwise.train.audit.shortcuts import MIN_PER_CLASS, Tested, probe_shortcuts
 from rigwise.train.audit.suspects import Groups, copies, examples, grouped, odd_pictures, wrong_labels
 from rigwise.train.pictures.examine import Candidate
-from rigwise.train.pictures.folder import candidates_among, find_files
+from rigwise.train.pictures.gather import gather, parted
 from rigwise.train.pictures.layout import find_layout
 from rigwise.train.pictures.notes import imbalance, missing
 from rigwise.train.pictures.picture_set import SPLITS, PictureSet
@@ -37,18 +36,17 @@ def audit_folder(root: Path, plan: AuditPlan, progress: Progress) -> AuditReport
     """What is suspicious in DATA, whatever state it is in.
 
     Raises:
-        BadInput: DATA is missing, empty, or has no class folders.
+        BadInput: DATA is missing, empty, or has neither class folders nor shards.
     """
     layout = find_layout(root)
-    found = find_files(root, layout)
-    bad = [*layout.bad, *chain.from_iterable(files.bad for files in found.values())]
-    return _audit(root, candidates_among(found), bad, plan, progress)
+    found = gather(root, layout)
+    return _audit(root, found.candidates, [*layout.bad, *found.bad], plan, progress)
 
 
 def audit_pictures(pictures: PictureSet, plan: AuditPlan, progress: Progress) -> AuditReport:
     """What is suspicious among the pictures of a run, as the run splits them."""
     candidates = [
-        Candidate(path=picture.path, class_name=pictures.classes[picture.label], split=split)
+        Candidate(path=picture.path, class_name=pictures.classes[picture.label], split=split, inside=picture.inside)
         for split in SPLITS
         for picture in getattr(pictures, split)
     ]
@@ -58,8 +56,7 @@ def audit_pictures(pictures: PictureSet, plan: AuditPlan, progress: Progress) ->
 def _audit(
     root: Path, found: Sequence[Candidate], bad: Iterable[BadPicture], plan: AuditPlan, progress: Progress
 ) -> AuditReport:
-    left_out = frozenset(paths_left_out(root, plan.review))
-    candidates = [each for each in found if printable(each.path) not in left_out]
+    candidates, left_out = parted(root, found, plan.review)
     drawn = _sample(candidates, plan.sample)
     looks, seconds = _look(root, drawn, progress)
     pairs = find_copies(looks.seen)
@@ -83,7 +80,7 @@ def _audit(
         suspects=suspects,
         shortcuts=shortcuts,
         labels=labels,
-        left_out=tuple(sorted(left_out & {printable(each.path) for each in found})),
+        left_out=tuple(sorted(printable(each.path) for each in left_out)),
     )
 
 

@@ -34,7 +34,7 @@ def frozen_features(
     device = first_gpu() or CpuDevice()
     built = build_model(LITE0, num_classes=0)
     model, normalise = built.model.eval().to(device.torch_device), Normalise(built.mean, built.std)
-    pictures = [Picture(path=look.path, label=0, sha256=look.sha256) for look in looks]
+    pictures = [Picture(path=look.path, label=0, sha256=look.sha256, inside=look.inside) for look in looks]
     stream = PictureStream(pictures, root, image_size=image_size, seed=0, batch_size=BATCH_SIZE)
     found: list[npt.NDArray[np.float32]] = []
     with device.using(), closing(stream.eval_batches()) as batches:

@@ -19,9 +19,11 @@ from PIL.ExifTags import Base
 from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable
 from rigwise.train.audit.light import blur_effect, lab
-from rigwise.train.pictures.decode import FORMATS, BadPictureError, Pixels, decode_bytes, read_file
+from rigwise.train.machine import usable_cores
+from rigwise.train.pictures.decode import FORMATS, BadPictureError, Pixels, decode_bytes
 from rigwise.train.pictures.examine import Candidate
-from rigwise.train.pictures.ordered import in_order, num_cores
+from rigwise.train.pictures.ordered import in_order
+from rigwise.train.pictures.picture_bytes import read_picture
 from rigwise.train.pictures.tree import suffix
 
 THUMBNAIL_PX = 64
@@ -77,7 +79,7 @@ Progress = Callable[[int, int], None]
 def look_at_all(root: Path, candidates: Sequence[Candidate], progress: Progress | None = None) -> Looks:
     """A look at every candidate, in threads; files without a suffix that are no pictures are passed over."""
     looks = Looks()
-    threads = num_cores()
+    threads = usable_cores()
     with closing(in_order(partial(_look, root), candidates, num_threads=threads, ahead=8 * threads)) as outcomes:
         for done, (candidate, outcome) in enumerate(zip(candidates, outcomes, strict=True), start=1):
             if isinstance(outcome, Look):
@@ -91,7 +93,7 @@ def look_at_all(root: Path, candidates: Sequence[Candidate], progress: Progress 
 
 def _look(root: Path, candidate: Candidate) -> Look | BadPicture:
     try:
-        return look_at(candidate, read_file(root / candidate.path))
+        return look_at(candidate, read_picture(root, candidate.path, candidate.inside))
     except BadPictureError as error:
         return BadPicture(path=printable(candidate.path), reason=str(error))
 

@@ -5,16 +5,14 @@ is left out from then on) or `right` (it does not: not suspected again). Must no
 """
 
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
 from rigwise.errors import BadInput
-from rigwise.records.review import REVIEW_SCHEMA, WRONG, Answer, Review
+from rigwise.records.review import REVIEW_SCHEMA, Answer, Review
 from rigwise.speech import say
 from rigwise.telemetry.run_folder import write_text
-from rigwise.train.pictures.decode import BadPictureError, read_file
 
 FILE_NAME = "review.json"
 """In a run folder."""
@@ -65,22 +63,6 @@ def merged(reviews: Iterable[Review]) -> Review:
     for review in reviews:
         answers |= {(each.kind, each.path): each for each in review.answers if each.answer}
     return Review(answers=tuple(answers.values()))
-
-
-def paths_left_out(root: Path, review: Review) -> tuple[str, ...]:
-    """Printable paths of the pictures that a person said are wrong; one that changed since is not among them."""
-    wrong = {each.path: each for each in review.answers if each.answer == WRONG}
-    return tuple(sorted(path for path, answer in wrong.items() if _is_the_same(root, answer)))
-
-
-def _is_the_same(root: Path, answer: Answer) -> bool:
-    """Whether the file still is what was looked at; one that cannot be read is taken for it."""
-    if not answer.sha256:
-        return True
-    try:
-        return sha256(read_file(root / answer.path)).hexdigest() == answer.sha256
-    except BadPictureError:
-        return True
 
 
 def _unreadable(path: Path, why: str) -> BadInput:

@@ -12,7 +12,8 @@ from rigwise.train.audit.duplicates import Pair
 from rigwise.train.audit.labels import Judged
 from rigwise.train.audit.look import ENOUGH_PIXELS, Look
 from rigwise.train.audit.oddities import find_odd
-from rigwise.train.pictures.decode import BadPictureError, decode
+from rigwise.train.pictures.decode import BadPictureError, decode_bytes
+from rigwise.train.pictures.picture_bytes import read_picture
 from rigwise.train.pictures.thumbnail import thumbnail
 from rigwise.units import percent, significant
 
@@ -139,6 +140,7 @@ def _shown(root: Path, look: Look) -> Shown:
 
 def _thumbnail(root: Path, look: Look) -> str:
     try:
-        return thumbnail(Image.fromarray(decode(root / look.path, enough_pixels=ENOUGH_PIXELS)))
+        content = read_picture(root, look.path, look.inside)
+        return thumbnail(Image.fromarray(decode_bytes(content, enough_pixels=ENOUGH_PIXELS)))
     except BadPictureError:  # taken away while the audit ran
         return ""

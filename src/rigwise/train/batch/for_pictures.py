@@ -57,10 +57,11 @@ def with_found_batch(lab: Lab, make_device: MakeDevice, effort: Effort = DEFAULT
         lab.progress.tell(why)
         lab.writer.event("batch search", why)
         return lab
+    material = msgspec.structs.replace(lab.material, cache=None)  # a child decodes the same pictures itself
     lab.progress.begin(say("searching the largest batch size that holds"), None)
     try:
         found = find_batch(
-            PictureTraining(material=lab.material, make_device=make_device),
+            PictureTraining(material=material, make_device=make_device),
             most=len(lab.pictures.train),
             smallest=SMALLEST_BATCH,
             effort=effort,

@@ -11,8 +11,11 @@ import msgspec
 
 from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable
-from rigwise.train.pictures.decode import BadPictureError, Pixels, decode_bytes, read_file
-from rigwise.train.pictures.ordered import in_order, num_cores
+from rigwise.train.machine import usable_cores
+from rigwise.train.pictures.decode import BadPictureError, Pixels, decode_bytes
+from rigwise.train.pictures.ordered import in_order
+from rigwise.train.pictures.picture_bytes import read_picture
+from rigwise.train.pictures.picture_set import Inside
 from rigwise.train.pictures.tree import suffix
 
 Progress = Callable[[int, int], None]
@@ -26,6 +29,20 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     class_name: str
     split: str
     """Where its folder puts it."""
+    inside: Inside | None = None
+    """Where its bytes lie, if in a shard."""
+
+
+class Gathered(msgspec.Struct, kw_only=True):
+    """What DATA holds, before anything is decoded."""
+
+    classes: set[str] = set()
+    """Every class that is named, also one without a usable picture."""
+    candidates: list[Candidate] = []
+    bad: list[BadPicture] = []
+    loops: list[BadPicture] = []
+    others: Counter[str] = msgspec.field(default_factory=Counter)
+    """What is no picture, by suffix."""
 
 
 class Usable(Candidate, frozen=True, kw_only=True):
@@ -49,7 +66,7 @@ class Examined(msgspec.Struct, kw_only=True):
 def examine(root: Path, candidates: Sequence[Candidate], progress: Progress | None = None) -> Examined:
     """Decode every candidate in threads; holds no more than one picture for each thread."""
     examined = Examined()
-    threads = num_cores()
+    threads = usable_cores()
     work = partial(_examine_one, root)
     with closing(in_order(work, candidates, num_threads=threads, ahead=16 * threads)) as outcomes:
         for done, (candidate, outcome) in enumerate(zip(candidates, outcomes, strict=True), start=1):
@@ -73,7 +90,7 @@ def group_of(pixels: Pixels) -> str:
 
 def _examine_one(root: Path, candidate: Candidate) -> Usable | BadPicture:
     try:
-        content = read_file(root / candidate.path)
+        content = read_picture(root, candidate.path, candidate.inside)
         group = group_of(decode_bytes(content))
     except BadPictureError as error:
         return BadPicture(path=printable(candidate.path), reason=str(error))

@@ -1,14 +1,14 @@
 """What makes DATA unfit for training: each fault one clear error, all its cases at once."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from rigwise.errors import BadInput
 from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable, say
 from rigwise.train.pictures.examine import Usable
-from rigwise.train.pictures.layout import Layout, class_name
+from rigwise.train.pictures.layout import Layout
 from rigwise.train.pictures.tree import look_into
 from rigwise.units import percent
 
@@ -40,11 +40,10 @@ def must_be_mostly_good(root: Path, bad: Sequence[BadPicture], num_usable: int, 
     )
 
 
-def must_be_classes(root: Path, layout: Layout, pictures: Sequence[Usable]) -> None:
+def must_be_classes(root: Path, layout: Layout, classes: Collection[str], pictures: Sequence[Usable]) -> None:
     """Stop when there is one class only, or a class that cannot be both learnt and validated."""
-    folders = {class_name(folder): folder for folders in layout.classes.values() for folder in folders}
-    if len(folders) == 1:
-        raise _one_class(root, *folders.values())
+    if len(classes) == 1:
+        raise _one_class(root, layout, *classes)
     in_train: dict[str, set[str]] = defaultdict(set)
     anywhere: dict[str, set[str]] = defaultdict(set)
     for picture in pictures:
@@ -52,7 +51,7 @@ def must_be_classes(root: Path, layout: Layout, pictures: Sequence[Usable]) -> N
         if picture.split == "train":
             in_train[picture.class_name].add(picture.group)
     needed_in_train = 1 if "val" in layout.splits else 2
-    few = sorted(name for name in folders if len(in_train[name]) < needed_in_train or len(anywhere[name]) < 2)
+    few = sorted(name for name in classes if len(in_train[name]) < needed_in_train or len(anywhere[name]) < 2)
     if few:
         raise _too_few(root, {name: (len(in_train[name]), len(anywhere[name])) for name in few}, layout)
     for split in layout.splits:
@@ -60,14 +59,14 @@ def must_be_classes(root: Path, layout: Layout, pictures: Sequence[Usable]) -> N
             raise _empty_split(root / layout.splits[split], split)
 
 
-def _one_class(root: Path, folder: str) -> BadInput:
-    inside = look_into(root, folder)
-    if len(inside.folders + inside.links) > 1:
-        next_step = say("if its folders are the classes: rigwise train {folder}", folder=printable(root / folder))
-    else:
-        next_step = say("add a folder of pictures for each further class")
+def _one_class(root: Path, layout: Layout, name: str) -> BadInput:
+    next_step = say("add pictures of each further class")
+    for folder in (folder for folders in layout.classes.values() for folder in folders):
+        inside = look_into(root, folder)
+        if len(inside.folders + inside.links) > 1:
+            next_step = say("if its folders are the classes: rigwise train {folder}", folder=printable(root / folder))
     return BadInput(
-        say("only one class in {root}: {name}", root=printable(root), name=class_name(folder)),
+        say("only one class in {root}: {name}", root=printable(root), name=name),
         say("a model learns to tell at least two classes apart"),
         next_step,
     )
@@ -86,7 +85,7 @@ def _too_few(root: Path, numbers: dict[str, tuple[int, int]], layout: Layout) ->
     return BadInput(
         say("too few pictures in {root}: {listed}", root=printable(root), listed=", ".join(listed)),
         why,
-        say("add pictures to these folders, or remove the folders"),
+        say("add pictures of these classes, or remove the classes"),
     )
 
 

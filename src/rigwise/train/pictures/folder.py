@@ -1,22 +1,22 @@
 """DATA to a `PictureSet`: which files are pictures, what they show, and which of them train, validate or test."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from rigwise.records.bad_picture import BadPicture
+from rigwise.records.review import NO_ANSWERS, Review
 from rigwise.records.run import PictureSummary
 from rigwise.speech import printable, say
-from rigwise.train.pictures.examine import Candidate, Progress, Usable, examine
+from rigwise.train.pictures.examine import Progress, Usable, examine
 from rigwise.train.pictures.faults import must_be_classes, must_be_mostly_good
-from rigwise.train.pictures.layout import Layout, class_name, find_layout
+from rigwise.train.pictures.gather import gather, parted
+from rigwise.train.pictures.layout import Layout, find_layout
 from rigwise.train.pictures.notes import notes_on
 from rigwise.train.pictures.picture_set import SPLITS, Picture, PictureSet
 from rigwise.train.pictures.split import split_groups
-from rigwise.train.pictures.tree import Found, collect
 from rigwise.units import percent
 
 
@@ -27,7 +27,7 @@ def read_pictures(
     val_ratio: float = 0.15,
     test_ratio: float = 0.15,
     max_bad_ratio: float = 0.05,
-    left_out: Collection[str] = (),
+    review: Review = NO_ANSWERS,
     progress: Progress | None = None,
 ) -> PictureSet:
     """All usable pictures of DATA, split; every file is decoded once to know that it can be.
@@ -38,41 +38,25 @@ def read_pictures(
         val_ratio: share of each class's distinct pictures for validation, where DATA has no val folder.
         test_ratio: share kept for the test, where DATA has neither val nor test folder.
         max_bad_ratio: largest share of unusable files to go on with, 0 to 1.
-        left_out: printable paths of pictures not to use, because a person said so.
+        review: what a person answered; pictures said to be wrong are not used.
         progress: called with the number of files examined and of all.
 
     Raises:
         BadInput: DATA cannot be trained on.
     """
     layout = find_layout(root)
-    found = find_files(root, layout)
-    there = candidates_among(found)
-    candidates = [each for each in there if printable(each.path) not in left_out]
+    found = gather(root, layout)
+    candidates, left_out = parted(root, found.candidates, review)
     examined = examine(root, candidates, progress)
-    bad = [*examined.bad, *chain.from_iterable(files.bad for files in found.values())]
+    bad = [*examined.bad, *found.bad]
     must_be_mostly_good(root, bad, len(examined.usable), max_bad_ratio)
-    must_be_classes(root, layout, examined.usable)
+    must_be_classes(root, layout, found.classes, examined.usable)
     pictures, rule = _split(examined.usable, layout, seed, val_ratio, 0.0 if "test" in layout.splits else test_ratio)
-    others = sum((files.others for files in found.values()), examined.others)
+    others = found.others + examined.others
     notes = layout.notes + ([_note_on(others)] if others else [])
-    if len(candidates) < len(there):
-        notes.append(say("pictures left out, as a person said: {count}", count=len(there) - len(candidates)))
-    loops = chain.from_iterable(files.loops for files in found.values())
-    return _picture_set(root, pictures, rule, [*layout.bad, *bad, *loops], notes)
-
-
-def find_files(root: Path, layout: Layout) -> dict[tuple[str, str], Found]:
-    """What lies in each class folder, by split and folder."""
-    return {(split, folder): collect(root, folder) for split, folders in layout.classes.items() for folder in folders}
-
-
-def candidates_among(found: Mapping[tuple[str, str], Found]) -> list[Candidate]:
-    """Every file that should be a picture."""
-    return [
-        Candidate(path=path, class_name=class_name(folder), split=split)
-        for (split, folder), files in found.items()
-        for path in files.files
-    ]
+    if left_out:
+        notes.append(say("pictures left out, as a person said: {count}", count=len(left_out)))
+    return _picture_set(root, pictures, rule, [*layout.bad, *bad, *found.loops], notes)
 
 
 def _split(
@@ -109,14 +93,14 @@ def _rule(layout: Layout, seed: int, val_ratio: float, test_ratio: float) -> str
 def _picture_set(
     root: Path, pictures: Sequence[Usable], rule: str, bad: Iterable[BadPicture], notes: list[str]
 ) -> PictureSet:
-    classes = tuple(sorted({picture.class_name for picture in pictures}))
+    classes = tuple(sorted({picture.class_name for picture in pictures}, key=_in_order))
     numbers = Counter((picture.split, picture.class_name) for picture in pictures)
     counts = {split: {name: numbers[split, name] for name in classes} for split in SPLITS}
     label = {name: index for index, name in enumerate(classes)}
     of_split: dict[str, list[Picture]] = {split: [] for split in SPLITS}
     for picture in sorted(pictures, key=lambda picture: picture.path):
         of_split[picture.split].append(
-            Picture(path=picture.path, label=label[picture.class_name], sha256=picture.sha256)
+            Picture(path=picture.path, label=label[picture.class_name], sha256=picture.sha256, inside=picture.inside)
         )
     summary = PictureSummary(
         root=printable(root),
@@ -134,6 +118,12 @@ def _picture_set(
         test=tuple(of_split["test"]),
         summary=summary,
     )
+
+
+def _in_order(name: str) -> tuple[bool, int, str]:
+    """Numbers by value before words, so that classes 0 to 10 of shards keep their numbers."""
+    is_number = name.isascii() and name.isdigit() and len(name) < 10
+    return not is_number, int(name) if is_number else 0, name
 
 
 def _note_on(others: Counter[str]) -> str:

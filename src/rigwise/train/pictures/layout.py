@@ -1,9 +1,11 @@
 """The form of DATA: split folders that hold classes, or one folder of classes.
 
 Both are the same thing here: a folder for each split, and one folder of classes is a train folder from which val and
-test have yet to be split. Opens no picture.
+test have yet to be split. Instead of class folders there may be WebDataset shards: the `.tar` files of DATA, whose
+names may begin with a split (`val-000001.tar`), or those of its split folders. Opens no picture.
 """
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -11,6 +13,7 @@ import msgspec
 from rigwise.errors import BadInput
 from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable, say
+from rigwise.train.pictures.picture_set import SPLITS
 from rigwise.train.pictures.tree import ancestors, identity, look_into, loop
 
 SPLIT_OF_FOLDER = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
@@ -24,6 +27,8 @@ class Layout(msgspec.Struct, kw_only=True):
     """Split to its folder, relative to DATA; {"train": ""} for one folder of classes."""
     classes: dict[str, list[str]] = {}
     """Split to its class folders, relative to DATA."""
+    shards: dict[str, list[str]] = {}
+    """Split to its WebDataset shards, relative to DATA, where it consists of those."""
     bad: list[BadPicture] = []
     notes: list[str] = []
 
@@ -37,6 +42,8 @@ def find_layout(root: Path) -> Layout:
     _must_be_folder(root)
     layout = Layout()
     folders = _folders(root, "", layout)
+    if shards := _shards(root, folders):
+        return Layout(splits=dict.fromkeys(shards, ""), shards=shards)
     if not folders:
         raise _no_classes(root)
     layout.splits = _split_folders(root, folders)
@@ -55,6 +62,32 @@ def find_layout(root: Path) -> Layout:
         layout.notes.append(say("{folder} holds no class folders, not used", folder=printable(folder)))
         del layout.splits[split], layout.classes[split]
     return layout
+
+
+def _shards(root: Path, folders: list[str]) -> dict[str, list[str]]:
+    """Split to its shards, where DATA or its split folders hold nothing but those."""
+    named = {folder: SPLIT_OF_FOLDER.get(folder.lower(), "") for folder in folders}
+    shards: dict[str, list[str]] = {}
+    for shard in _tars(root, ""):
+        shards.setdefault(split_of_shard(shard), []).append(shard)
+    if not all(split and _tars(root, folder) for folder, split in named.items()):
+        return {}
+    for folder, split in named.items():
+        shards.setdefault(split, []).extend(_tars(root, folder))
+    return {split: shards[split] for split in SPLITS if split in shards} if "train" in shards else {}
+
+
+def _tars(root: Path, folder: str) -> list[str]:
+    return look_into(root, folder).archives
+
+
+def split_of_shard(shard: str) -> str:
+    """The split a shard's name begins with, else train.
+
+    >>> split_of_shard("val-000001.tar"), split_of_shard("shard-0.tar")
+    ('val', 'train')
+    """
+    return SPLIT_OF_FOLDER.get(re.split(r"[-_.0-9]", shard.lower(), maxsplit=1)[0], "train")
 
 
 def class_name(folder: str) -> str:

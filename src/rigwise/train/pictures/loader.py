@@ -1,7 +1,8 @@
 """Batches of pictures: decoded and augmented in threads, equal for equal seeds whatever the threads do.
 
 Batches are uint8 `(B, 3, S, S)` on the CPU with int64 labels `(B,)`; the caller moves them to its device and
-normalises them there. Every random choice comes from (seed, epoch, picture), never from a shared generator.
+normalises them there. Every random choice comes from (seed, epoch, picture), never from a shared generator, so the
+batches from step n on are the same whether or not the steps before it ran, with a cache or without.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -9,22 +10,24 @@ from contextlib import closing
 from itertools import count, islice
 from math import ceil
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
-from rigwise.errors import BadInput
-from rigwise.speech import printable, say
+from rigwise.train.machine import usable_cores
 from rigwise.train.pictures.augment import MAX_ASPECT_RATIO, MIN_AREA_RATIO, augmented, centre_box, resample
-from rigwise.train.pictures.decode import BadPictureError, Pixels, decode
-from rigwise.train.pictures.ordered import in_order, num_cores
+from rigwise.train.pictures.decode import Pixels
+from rigwise.train.pictures.ordered import in_order
+from rigwise.train.pictures.picture_bytes import decoded
 from rigwise.train.pictures.picture_set import Picture
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 Batches = Generator[Batch, None, None]
-Sample = tuple[torch.Tensor, int]
+Drawn = tuple[int, int]
+"""Epoch and index of a picture; epoch `NO_EPOCH` means as validation sees it."""
 Item = TypeVar("Item")
+PixelsOf = Callable[[Picture], Pixels]
 
 NUM_BATCHES_AHEAD = 2
 """How many batches are decoded before the first is taken: one in work while the other is used."""
@@ -32,11 +35,36 @@ NUM_BATCHES_AHEAD = 2
 ORDER, AUGMENTATION = 0, 1
 """What a random generator is for; the first part of its seed, so that the two never coincide."""
 
+NO_EPOCH = -1
+
+
+class Piece(NamedTuple):
+    """Consecutive pictures of one batch: what a thread works on at a time."""
+
+    batch: Batch
+    start: int
+    drawn: Sequence[Drawn]
+
+    @property
+    def ends_batch(self) -> bool:
+        """Whether the batch is whole when this piece and those before it are."""
+        return self.start + len(self.drawn) == len(self.batch[1])
+
 
 class PictureStream:
     """The pictures of one split as batches.
 
     Close the iterators (`contextlib.closing`) to end their threads before they are used up.
+
+    Args:
+        pictures: of the split.
+        root: DATA, which their paths are relative to.
+        image_size: `S`, in pixels.
+        seed: of order and augmentation.
+        batch_size: pictures of a batch.
+        num_threads: 0 works in the caller's thread; None means one for each core.
+        pixels_of: where pixels come from, other than the picture files: a cache.
+        pinned: batches in page-locked memory, which a GPU copies from while the CPU goes on.
     """
 
     def __init__(
@@ -48,6 +76,8 @@ class PictureStream:
         seed: int,
         batch_size: int,
         num_threads: int | None = None,
+        pixels_of: PixelsOf | None = None,
+        pinned: bool = False,
     ) -> None:
         if not pictures:
             raise ValueError("no pictures to stream")
@@ -56,9 +86,9 @@ class PictureStream:
         self.image_size = image_size
         self.seed = seed
         self.batch_size = batch_size
-        self.num_threads = num_cores() if num_threads is None else num_threads
-        self.enough_pixels = ceil(image_size**2 * MAX_ASPECT_RATIO / MIN_AREA_RATIO)
-        """So that the smallest crop need not be enlarged."""
+        self.num_threads = usable_cores() if num_threads is None else num_threads
+        self.pixels_of = pixels_of or self._decoded
+        self.pinned = pinned
 
     def train_batches(self, num_steps: int, start_step: int = 0) -> Batches:
         """`num_steps` full batches of augmented pictures, as an uninterrupted run has them from `start_step` on.
@@ -66,50 +96,64 @@ class PictureStream:
         Epochs follow each other without a gap, so a batch may hold the end of one and the start of the next.
         """
         order = epochs(len(self.pictures), self.seed, start=start_step * self.batch_size)
-        drawn = islice(order, num_steps * self.batch_size)
-        return self._batches(self._train_sample, drawn, self.batch_size)
+        return self._batches(islice(order, num_steps * self.batch_size), self.batch_size)
 
     def eval_batches(self, batch_size: int | None = None) -> Batches:
         """Every picture once, in order, its middle square; the last batch may be smaller."""
-        return self._batches(self._eval_sample, range(len(self.pictures)), batch_size or self.batch_size)
+        drawn = ((NO_EPOCH, index) for index in range(len(self.pictures)))
+        return self._batches(drawn, batch_size or self.batch_size)
 
-    def _batches(self, work: Callable[[Item], Sample], items: Iterable[Item], batch_size: int) -> Batches:
+    def _batches(self, drawn: Iterable[Drawn], batch_size: int) -> Batches:
         torch.get_num_threads()  # fixes the caller's number before the threads set theirs
+        size = ceil(batch_size / max(1, self.num_threads))
         threads = in_order(
-            work,
-            items,
+            self._fill,
+            self._pieces(drawn, batch_size, size),
             num_threads=self.num_threads,
-            ahead=max(NUM_BATCHES_AHEAD * batch_size, self.num_threads),
+            ahead=max(NUM_BATCHES_AHEAD * ceil(batch_size / size), self.num_threads),
             start_thread=_use_one_torch_thread,
         )
-        with closing(threads) as samples:
-            while batch := list(islice(samples, batch_size)):
-                images, labels = zip(*batch, strict=True)
-                yield torch.stack(images), torch.tensor(labels)
+        with closing(threads) as pieces:
+            yield from (piece.batch for piece in pieces if piece.ends_batch)
 
-    def _train_sample(self, drawn: tuple[int, int]) -> Sample:
-        epoch, index = drawn
-        rng = np.random.default_rng((AUGMENTATION, self.seed, epoch, index))
-        return augmented(self._pixels(index), self.image_size, rng), self.pictures[index].label
+    def _pieces(self, drawn: Iterable[Drawn], batch_size: int, piece_size: int) -> Iterator[Piece]:
+        """The batches to come, each cut into pieces of `piece_size` pictures."""
+        for members in chunks(drawn, batch_size):
+            batch = self._empty_batch(members)
+            for start in range(0, len(members), piece_size):
+                yield Piece(batch, start, members[start : start + piece_size])
 
-    def _eval_sample(self, index: int) -> Sample:
-        pixels = self._pixels(index)
-        height, width, _ = pixels.shape
-        return resample(pixels, centre_box(height, width), self.image_size), self.pictures[index].label
+    def _empty_batch(self, members: Sequence[Drawn]) -> Batch:
+        """A batch whose pictures are yet to be filled in, also by threads that know nothing of the caller's mode."""
+        with torch.inference_mode(False):
+            shape = (len(members), 3, self.image_size, self.image_size)
+            images = torch.empty(shape, dtype=torch.uint8, pin_memory=self.pinned)
+            return images, torch.tensor([self.pictures[index].label for _, index in members])
 
-    def _pixels(self, index: int) -> Pixels:
-        path = self.pictures[index].path
-        try:
-            return decode(self.root / path, enough_pixels=self.enough_pixels)
-        except BadPictureError as error:
-            raise BadInput(
-                say("cannot use the picture {path}", path=printable(path)),
-                say("{reason}; it was usable when the run began", reason=error),
-                say("leave the pictures alone while a run reads them, then start it again"),
-            ) from error
+    def _fill(self, piece: Piece) -> Piece:
+        """The piece, its pictures put where they belong in the batch."""
+        images, _ = piece.batch
+        for place, drawn in enumerate(piece.drawn, start=piece.start):
+            images[place] = self._view(*drawn)
+        return piece
+
+    def _view(self, epoch: int, index: int) -> torch.Tensor:
+        """A picture as the network sees it, uint8 `(3, S, S)`."""
+        pixels = self.pixels_of(self.pictures[index])
+        if epoch == NO_EPOCH:
+            return resample(pixels, centre_box(*pixels.shape[:2]), self.image_size)
+        return augmented(pixels, self.image_size, np.random.default_rng((AUGMENTATION, self.seed, epoch, index)))
+
+    def _decoded(self, picture: Picture) -> Pixels:
+        return decoded(self.root, picture, enough_pixels(self.image_size))
 
 
-def epochs(num_pictures: int, seed: int, start: int = 0) -> Iterator[tuple[int, int]]:
+def enough_pixels(image_size: int) -> int:
+    """How many pixels of a picture are decoded at least, so that its smallest crop need not be enlarged."""
+    return ceil(image_size**2 * MAX_ASPECT_RATIO / MIN_AREA_RATIO)
+
+
+def epochs(num_pictures: int, seed: int, start: int = 0) -> Iterator[Drawn]:
     """Endless (epoch, picture) draws, each epoch all pictures in its own order, from draw number `start` on.
 
     >>> [picture for epoch, picture in islice(epochs(3, seed=1), 6)]
@@ -121,6 +165,17 @@ def epochs(num_pictures: int, seed: int, start: int = 0) -> Iterator[tuple[int, 
         for index in order[skipped:]:
             yield epoch, int(index)
         skipped = 0
+
+
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Consecutive items, `size` at a time; the last may be fewer.
+
+    >>> list(chunks("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk
 
 
 def _use_one_torch_thread() -> None:

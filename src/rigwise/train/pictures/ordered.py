@@ -1,6 +1,5 @@
 """Work done ahead in threads, results in order, never more in memory than asked for."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -42,8 +41,3 @@ def in_order(
             begun.extend(pool.submit(work, item) for item in islice(remaining, 1))
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def num_cores() -> int:
-    """CPU cores this process may use."""
-    return len(os.sched_getaffinity(0))

@@ -9,6 +9,15 @@ from rigwise.records.run import PictureSummary
 SPLITS = ("train", "val", "test")
 
 
+class Inside(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the bytes of a picture lie in a shard."""
+
+    shard: str
+    """Relative to the root."""
+    offset: int
+    num_bytes: int
+
+
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """One usable picture."""
 
@@ -18,6 +27,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """Index into `PictureSet.classes`."""
     sha256: str
     """Of the file's bytes; a repeat notices a change by it."""
+    inside: Inside | None = None
+    """For a picture in a shard; `path` then only names it."""
 
 
 class PictureSet(msgspec.Struct, frozen=True, kw_only=True):

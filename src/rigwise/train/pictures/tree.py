@@ -36,6 +36,8 @@ class Found(msgspec.Struct, kw_only=True):
     links: list[str] = []
     """Folders reached through a symbolic link."""
     files: list[str] = []
+    archives: list[str] = []
+    """Tar files; among pictures, files like any other."""
     bad: list[BadPicture] = []
     """Names behind which there is nothing."""
     loops: list[BadPicture] = []
@@ -65,6 +67,7 @@ def look_into(root: Path, folder: str) -> Found:
             found.files.append(path)
         else:
             found.others[suffix(name)] += 1
+            found.archives += [path] if suffix(name) == ".tar" else []
     return found
 
 
