@@ -7,11 +7,15 @@ __version__ = "0.1.0"
 
 LIBRARY = {
     "Effort": "train.batch.search",
+    "Lever": "train.ceilings.lever",
+    "Loop": "train.ceilings.loop",
     "RecoveringStep": "train.batch.recovery",
     "TorchTraining": "train.batch.training",
+    "ceilings": "train.ceilings.measure",
     "find_batch": "train.batch.find",
     "gradient_parity": "train.batch.parity",
     "out_of_memory": "train.batch.recognise",
+    "part": "train.ceilings.parts",
     "worst_first": "train.batch.training",
 }
 """What people's own programs take from here, and its module: imported when asked for, for it imports torch."""
