@@ -7,10 +7,10 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from rigwise.train.ceilings.pace import Effort
+from rigwise.train.ceilings.pace import Sampling
 
 BATCH = 8
-QUICK = Effort(seconds=0.15, lever_seconds=0.3, num_blocks=9, warmup_steps=2)
+QUICK = Sampling(seconds=0.15, lever_seconds=0.3, num_blocks=9, warmup_steps=2)
 
 
 class SleepyLoader:

@@ -71,7 +71,7 @@ def test_b74_more_workers_stop_helping_and_the_knee_is_found() -> None:
     def loader(count: int) -> SleepyLoader:
         return SleepyLoader(12 * MS, num_threads=count, helping=2)
 
-    rates = sweep(loop_of(loader(1)), loader, cores=8, effort=QUICK)
+    rates = sweep(loop_of(loader(1)), loader, cores=8, sampling=QUICK)
     assert [one.num_workers for one in rates] == [0, 1, 2, 4, 8]
     assert knee(rates, cores=8) == 2
     by_count = {one.num_workers: one.rate for one in rates}
@@ -90,7 +90,7 @@ def test_b88_an_asynchronous_device_is_waited_for() -> None:
         step(None)
     naive = 50 * BATCH / (time.perf_counter() - began)
     device.synchronize()
-    report = ceilings(SleepyLoader(0.1 * MS), step, usual=False, effort=QUICK, timeline=device)
+    report = ceilings(SleepyLoader(0.1 * MS), step, usual=False, sampling=QUICK, timeline=device)
     true = BATCH / (10 * MS)
     assert naive > 30 * true
     compute = report.ceiling("compute")
@@ -102,7 +102,7 @@ def test_b88_an_asynchronous_device_is_waited_for() -> None:
 
 
 def test_b91_parts_add_up_to_the_wall_and_the_rest_is_told() -> None:
-    report = ceilings(SleepyLoader(4 * MS), SleepyStep(4 * MS), usual=False, effort=QUICK)
+    report = ceilings(SleepyLoader(4 * MS), SleepyStep(4 * MS), usual=False, sampling=QUICK)
     assert sum(part.seconds for part in report.parts) == pytest.approx(report.wall_seconds)
     assert report.parts[-1].name == "unexplained"
     assert abs(report.parts[-1].share_ratio) < 0.1
@@ -143,7 +143,7 @@ def test_b85_an_mfu_over_the_peak_is_refused() -> None:
     from rigwise.train.ceilings.measure import Flops
 
     flops = Flops(per_sample=1e9, peak_per_second=1e9)
-    report = ceilings(SleepyLoader(1 * MS), SleepyStep(2 * MS), usual=False, effort=QUICK, flops=flops)
+    report = ceilings(SleepyLoader(1 * MS), SleepyStep(2 * MS), usual=False, sampling=QUICK, flops=flops)
     assert report.bound is Bound.CANNOT_TELL
     assert report.mfu_ratio is None
     assert any("MFU" in words for words in report.refused)
@@ -154,7 +154,7 @@ def test_b102_a_lever_that_slows_is_undone_and_told() -> None:
     step = SleepyStep(1 * MS)
     lever = setting("channels_last on grouped convolutions", step, "seconds", 40 * MS)
     quick = QUICK.__class__(seconds=0.05, lever_seconds=0.1, warmup_steps=1)
-    report = ceilings(SleepyLoader(0.5 * MS), step, usual=False, levers=(lever,), effort=quick)
+    report = ceilings(SleepyLoader(0.5 * MS), step, usual=False, levers=(lever,), sampling=quick)
     (result,) = report.levers
     assert not result.kept
     assert result.gain_ratio is not None
@@ -192,7 +192,7 @@ def test_b103_set_up_is_measured_not_guessed() -> None:
 
     lever = Lever(name="compile", apply=compile_it, undo=undo)
     (result,) = ceilings(
-        SleepyLoader(0.2 * MS), step, usual=False, levers=(lever,), effort=QUICK, planned_steps=5
+        SleepyLoader(0.2 * MS), step, usual=False, levers=(lever,), sampling=QUICK, planned_steps=5
     ).levers
     assert 0.1 < result.setup_seconds < 0.3
     assert result.break_even_steps is not None

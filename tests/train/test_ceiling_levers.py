@@ -14,7 +14,7 @@ from rigwise.train.ceilings import usual
 from rigwise.train.ceilings.lever import Lever, other_loader, setting
 from rigwise.train.ceilings.loop import Loop, num_samples, placed_on
 from rigwise.train.ceilings.measure import ceilings
-from rigwise.train.ceilings.pace import Effort
+from rigwise.train.ceilings.pace import Sampling
 from rigwise.train.ceilings.workers import rebuilt
 
 CPU = torch.device("cpu")
@@ -99,22 +99,19 @@ def test_a_compiled_forward_is_made_once_and_taken_back(loop: Loop) -> None:
 
 
 def test_levers_that_cannot_be_tried_here_say_why(loop: Loop) -> None:
-    told = {
-        lever.name: lever.why_not for lever in usual.usual_levers(loop, {"logging": 0.001}, knee=0, with_workers=None)
-    }
+    told = {lever.name: lever.why_not for lever in usual.usual_levers(loop, usual.Seen(shares={"logging": 0.001}))}
     assert told["pinned memory"] == "the loop does not run on a GPU"
     assert "nothing is fetched ahead" in told["prefetch"]
     assert "nothing to gain" in told["logging interval"]
     assert told["workers"]
     assert told["cache"]
     bare = Loop(loader=SleepyLoader(0), step=SleepyStep(0), place=placed_on(CPU), count=num_samples, device=CPU)
-    assert all(lever.why_not for lever in usual.usual_levers(bare, {}, knee=None, with_workers=None))
+    assert all(lever.why_not for lever in usual.usual_levers(bare, usual.Seen()))
 
 
 def test_every_usual_lever_is_in_the_table_of_a_real_loop(loop: Loop) -> None:
-    effort = Effort(seconds=0.05, lever_seconds=0.1, max_seconds=0.5, warmup_steps=1)
-    # Without compiling: that takes half a minute on this machine, and is tested by itself.
-    report = ceilings(picture_loader(), loop.step, model=loop.model, optimizer=loop.optimizer, effort=effort)
+    sampling = Sampling(seconds=0.05, lever_seconds=0.1, max_seconds=0.5, warmup_steps=1)
+    report = ceilings(picture_loader(), loop.step, model=loop.model, optimizer=loop.optimizer, sampling=sampling)
     names = " ".join(result.name for result in report.levers)
     for name in (
         "workers",
@@ -135,10 +132,26 @@ def test_every_usual_lever_is_in_the_table_of_a_real_loop(loop: Loop) -> None:
     assert len(report.workers) >= 2
 
 
+def test_autocast_that_is_on_already_is_seen(loop: Loop) -> None:
+    placed = next(iter(loop.loader))
+    assert not usual.runs_under_autocast(loop, placed)
+    plain = loop.step
+
+    def mixed(batch: list[Tensor]) -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            loop.model(batch[0])
+
+    loop.step = mixed
+    assert usual.runs_under_autocast(loop, placed)
+    loop.step = plain
+    (told,) = (one for one in usual.usual_levers(loop, usual.Seen(under_autocast=True)) if "bf16" in one.name)
+    assert told.why_not == "it is on already"
+
+
 def test_a_kept_lever_is_the_ground_of_the_next_and_undone_in_the_end() -> None:
     step = SleepyStep(6e-3)
     levers = (setting("faster", step, "seconds", 3e-3), setting("faster still", step, "seconds", 1e-3))
-    report = ceilings(SleepyLoader(2e-4), step, usual=False, levers=levers, effort=QUICK)
+    report = ceilings(SleepyLoader(2e-4), step, usual=False, levers=levers, sampling=QUICK)
     assert all(result.kept for result in report.levers)
     first, second = report.levers
     assert first.gain_ratio is not None
@@ -160,7 +173,7 @@ def test_a_lever_that_fails_is_told_and_undone() -> None:
         raise RuntimeError("no compiler found\nlong trace")
 
     lever = Lever(name="compile", apply=fail, undo=lambda loop: setattr(step, "seconds", 1e-3))
-    (result,) = ceilings(SleepyLoader(2e-4), step, usual=False, levers=(lever,), effort=QUICK).levers
+    (result,) = ceilings(SleepyLoader(2e-4), step, usual=False, levers=(lever,), sampling=QUICK).levers
     assert "no compiler found" in result.why_not
     assert "long trace" not in result.why_not
     assert step.seconds == 1e-3
@@ -175,22 +188,22 @@ def test_ctrl_c_during_a_lever_leaves_the_loop_as_it_was() -> None:
 
     lever = Lever(name="any", apply=interrupted, undo=lambda loop: setattr(step, "seconds", 1e-3))
     with pytest.raises(KeyboardInterrupt):
-        ceilings(SleepyLoader(2e-4), step, usual=False, levers=(lever,), effort=QUICK)
+        ceilings(SleepyLoader(2e-4), step, usual=False, levers=(lever,), sampling=QUICK)
     assert step.seconds == 1e-3
 
 
 def test_levers_end_in_time_and_what_was_not_tried_is_told() -> None:
     step = SleepyStep(1e-3)
-    effort = Effort(seconds=0.05, lever_seconds=0.1, max_seconds=0.0, warmup_steps=1)
+    sampling = Sampling(seconds=0.05, lever_seconds=0.1, max_seconds=0.0, warmup_steps=1)
     lever = setting("faster", step, "seconds", 0.0)
-    (result,) = ceilings(SleepyLoader(2e-4), step, usual=False, levers=(lever,), effort=effort).levers
+    (result,) = ceilings(SleepyLoader(2e-4), step, usual=False, levers=(lever,), sampling=sampling).levers
     assert "not tried" in result.why_not
 
 
 def test_a_faster_loader_is_kept_when_the_loader_is_the_bound() -> None:
     slow, step = SleepyLoader(4e-3), SleepyStep(1e-3)
     lever = other_loader("cache", SleepyLoader(5e-4), recipe="cache the decoded samples")
-    report = ceilings(slow, step, usual=False, levers=(lever,), effort=QUICK)
+    report = ceilings(slow, step, usual=False, levers=(lever,), sampling=QUICK)
     assert report.recipe == ("cache the decoded samples",)
 
 
@@ -210,4 +223,4 @@ def test_a_rebuilt_loader_gives_the_same_batches() -> None:
 def test_a_lever_cannot_hide_a_loader_that_ends() -> None:
     lever = Lever(name="empty", apply=lambda loop: setattr(loop, "loader", SleepyLoader(0, batches=0)))
     with pytest.raises(BadInput, match="no batch"):
-        ceilings(SleepyLoader(2e-4), SleepyStep(1e-3), usual=False, levers=(lever,), effort=QUICK)
+        ceilings(SleepyLoader(2e-4), SleepyStep(1e-3), usual=False, levers=(lever,), sampling=QUICK)

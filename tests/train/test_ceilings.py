@@ -43,7 +43,7 @@ def compute_rate(report: CeilingsReport) -> float:
 
 
 def test_a_slow_loader_is_the_bound() -> None:
-    report = rigwise.ceilings(SleepyLoader(12 * MS), SleepyStep(3 * MS), usual=False, effort=QUICK)
+    report = rigwise.ceilings(SleepyLoader(12 * MS), SleepyStep(3 * MS), usual=False, sampling=QUICK)
     assert report.bound is Bound.LOADER
     assert_about(loader_rate(report), BATCH / (12 * MS))
     assert_about(compute_rate(report), BATCH / (3 * MS))
@@ -53,13 +53,13 @@ def test_a_slow_loader_is_the_bound() -> None:
 
 
 def test_a_slow_step_is_the_bound() -> None:
-    report = ceilings(SleepyLoader(3 * MS), SleepyStep(12 * MS), usual=False, effort=QUICK)
+    report = ceilings(SleepyLoader(3 * MS), SleepyStep(12 * MS), usual=False, sampling=QUICK)
     assert report.bound is Bound.COMPUTE
     assert_about(shares(report)["device_compute"], 12 / 15)
 
 
 def test_stages_as_fast_as_each_other_are_balanced() -> None:
-    report = ceilings(SleepyLoader(8 * MS), SleepyStep(8 * MS), usual=False, effort=QUICK)
+    report = ceilings(SleepyLoader(8 * MS), SleepyStep(8 * MS), usual=False, sampling=QUICK)
     assert report.bound in {Bound.BALANCED, Bound.LOADER, Bound.COMPUTE}
     slow, fast = sorted((loader_rate(report), compute_rate(report)))
     assert (report.bound is Bound.BALANCED) or fast / slow > 1.05
@@ -79,7 +79,7 @@ def test_named_parts_and_the_optimiser_get_their_own_time() -> None:
         with rigwise.part("checkpoint"):
             time.sleep(3 * MS)
 
-    report = ceilings(SleepyLoader(3 * MS), step, model=model, optimizer=optimizer, usual=False, effort=QUICK)
+    report = ceilings(SleepyLoader(3 * MS), step, model=model, optimizer=optimizer, usual=False, sampling=QUICK)
     found = shares(report)
     assert found["logging"] > found["checkpoint"] > found["optimiser"] > 0
     assert_about(found["logging"] / found["checkpoint"], 2)
@@ -93,7 +93,7 @@ def test_parts_inside_parts_are_counted_once() -> None:
             with rigwise.part("checkpoint"):
                 time.sleep(4 * MS)
 
-    found = shares(ceilings(SleepyLoader(1 * MS), step, usual=False, effort=QUICK))
+    found = shares(ceilings(SleepyLoader(1 * MS), step, usual=False, sampling=QUICK))
     assert_about(found["logging"], found["checkpoint"])
     assert found["logging"] + found["checkpoint"] <= 1
 
@@ -104,7 +104,7 @@ def test_work_that_hides_behind_the_device_costs_nothing() -> None:
     def step(batch: object) -> None:
         device.submit(12 * MS)
 
-    report = ceilings(SleepyLoader(4 * MS), step, usual=False, effort=QUICK, timeline=device)
+    report = ceilings(SleepyLoader(4 * MS), step, usual=False, sampling=QUICK, timeline=device)
     assert report.bound is Bound.COMPUTE
     assert_about(report.actual.median, BATCH / (12 * MS))
     assert shares(report).get("data_wait", 0) < 0.2
@@ -119,7 +119,7 @@ def test_a_host_that_submits_too_slowly_is_named() -> None:
             time.sleep(2 * MS)
             device.submit(0.5 * MS)
 
-    report = ceilings(SleepyLoader(0.2 * MS), step, usual=False, effort=QUICK, timeline=device)
+    report = ceilings(SleepyLoader(0.2 * MS), step, usual=False, sampling=QUICK, timeline=device)
     assert report.bound is Bound.HOST_LAUNCH
     assert shares(report)["host_launch"] > shares(report)["device_compute"] > 0
 
@@ -132,7 +132,7 @@ def test_a_copy_that_takes_longest_is_the_bound() -> None:
         return batch
 
     report = ceilings(
-        SleepyLoader(1 * MS), lambda _: device.submit(3 * MS), place=place, usual=False, effort=QUICK, timeline=device
+        SleepyLoader(1 * MS), lambda _: device.submit(3 * MS), place=place, usual=False, sampling=QUICK, timeline=device
     )
     assert report.bound is Bound.TRANSFER
     assert_about(shares(report)["copy"], 10 / 13)
@@ -147,13 +147,13 @@ def test_run_ahead_lost_by_waiting_in_the_step_is_told() -> None:
         with rigwise.part("synchronisation"):
             device.synchronize()
 
-    report = ceilings(SleepyLoader(0.2 * MS), step, usual=False, effort=QUICK, timeline=device)
+    report = ceilings(SleepyLoader(0.2 * MS), step, usual=False, sampling=QUICK, timeline=device)
     assert report.bound is Bound.COMPUTE
     assert_about(report.actual.median, BATCH / (12 * MS))
 
 
 def test_on_the_cpu_nothing_is_copied_and_it_says_so() -> None:
-    report = ceilings(SleepyLoader(1 * MS), SleepyStep(1 * MS), usual=False, effort=QUICK, device="cpu")
+    report = ceilings(SleepyLoader(1 * MS), SleepyStep(1 * MS), usual=False, sampling=QUICK, device="cpu")
     (transfer,) = (one for one in report.ceilings if one.name == "transfer")
     assert transfer.rate is None
     assert transfer.why_not
@@ -161,7 +161,7 @@ def test_on_the_cpu_nothing_is_copied_and_it_says_so() -> None:
 
 def test_mfu_is_reckoned_from_the_actual_rate() -> None:
     flops = Flops(per_sample=1e9, peak_per_second=1e9 * BATCH / (4 * MS))
-    report = ceilings(SleepyLoader(1 * MS), SleepyStep(7 * MS), usual=False, effort=QUICK, flops=flops)
+    report = ceilings(SleepyLoader(1 * MS), SleepyStep(7 * MS), usual=False, sampling=QUICK, flops=flops)
     assert report.mfu_ratio is not None
     assert_about(report.mfu_ratio, 0.5)
 
@@ -182,7 +182,7 @@ def test_a_training_afterwards_is_bit_equal() -> None:
 
         if measured_first:
             quick = QUICK.__class__(seconds=0.02, warmup_steps=1)
-            ceilings(loader, step, model=model, optimizer=optimizer, usual=False, effort=quick)
+            ceilings(loader, step, model=model, optimizer=optimizer, usual=False, sampling=quick)
         for batch in loader:
             step(batch)
         return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
@@ -212,12 +212,12 @@ def test_a_batch_without_a_tensor_needs_a_count() -> None:
 
     with pytest.raises(BadInput, match="count"):
         ceilings(Texts(0), SleepyStep(0), usual=False)
-    report = ceilings(Texts(0), SleepyStep(1 * MS), count=len, usual=False, effort=QUICK)
+    report = ceilings(Texts(0), SleepyStep(1 * MS), count=len, usual=False, sampling=QUICK)
     assert report.actual.samples_per_step == 2
 
 
 def test_a_short_epoch_goes_on_into_the_next() -> None:
-    report = ceilings(SleepyLoader(1 * MS, batches=3), SleepyStep(1 * MS), usual=False, effort=QUICK)
+    report = ceilings(SleepyLoader(1 * MS, batches=3), SleepyStep(1 * MS), usual=False, sampling=QUICK)
     assert report.actual.num_blocks * report.actual.steps_per_block > 3
 
 

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 import msgspec
 
+from rigwise.speech import say
+
 CEILINGS_SCHEMA = "rigwise.ceilings/1"
 
 
@@ -126,3 +128,31 @@ class CeilingsReport(msgspec.Struct, frozen=True, kw_only=True):
     def ceiling(self, name: str) -> Rate | None:
         """The rate of one ceiling; None where it was not measured."""
         return next((one.rate for one in self.ceilings if one.name == name), None)
+
+
+def stage_words(name: str) -> str:
+    """A ceiling as people call it."""
+    words = {
+        "loader": say("the loader"),
+        "transfer": say("the copy to the device"),
+        "transfer_pinned": say("the copy from pinned memory"),
+        "transfer_pageable": say("the copy from pageable memory"),
+        "compute": say("computing"),
+    }
+    return words[name]
+
+
+def part_words(name: str) -> str:
+    """A part of a step as people call it; a name the loop gave itself stays."""
+    words = {
+        "data_wait": say("waiting for data"),
+        "copy": say("copy to the device"),
+        "host_launch": say("launching by the host"),
+        "device_compute": say("forward and backward"),
+        "optimiser": say("optimiser"),
+        "synchronisation": say("waiting for the device"),
+        "logging": say("logging"),
+        "checkpoint": say("checkpoint"),
+        "unexplained": say("unexplained"),
+    }
+    return words.get(name, name)

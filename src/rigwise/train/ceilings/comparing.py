@@ -17,7 +17,7 @@ from rigwise.speech import say
 from rigwise.statistics import median_interval
 from rigwise.train.ceilings.lever import Lever
 from rigwise.train.ceilings.loop import Loop
-from rigwise.train.ceilings.pace import Block, Effort, in_a_row
+from rigwise.train.ceilings.pace import Block, Sampling, in_a_row
 from rigwise.train.ceilings.stages import feeding, plain_step, settled, turns_of_workers
 from rigwise.train.ceilings.timeline import Timeline
 from rigwise.units import duration, percent, significant
@@ -39,7 +39,12 @@ class Sides(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def try_levers(
-    loop: Loop, timeline: Timeline, levers: Sequence[Lever], effort: Effort, planned_steps: int | None, on: list[Lever]
+    loop: Loop,
+    timeline: Timeline,
+    levers: Sequence[Lever],
+    sampling: Sampling,
+    planned_steps: int | None,
+    on: list[Lever],
 ) -> Iterator[LeverResult]:
     """The result of each lever as it becomes known; those kept stay applied and are added to `on`.
 
@@ -47,29 +52,31 @@ def try_levers(
         loop: changed by the levers.
         timeline: of the loop's device.
         levers: tried in this order.
-        effort: how long is measured.
+        sampling: how long is measured.
         planned_steps: steps the loop will run; what earns its set-up back later than that is not kept.
         on: the levers that are applied; the caller undoes them, last first.
     """
-    until = time.monotonic() + effort.max_seconds
+    until = time.monotonic() + sampling.max_seconds
     for lever in levers:
         if lever.why_not:
             yield LeverResult(name=lever.name, why_not=lever.why_not)
         elif time.monotonic() >= until:
-            limit = duration(effort.max_seconds)
+            limit = duration(sampling.max_seconds)
             yield LeverResult(name=lever.name, why_not=say("not tried: the {limit} for levers were over", limit=limit))
         else:
-            result = try_lever(loop, timeline, lever, effort, planned_steps)
+            result = try_lever(loop, timeline, lever, sampling, planned_steps)
             if result.kept:
                 lever.apply(loop)
                 on.append(lever)
             yield result
 
 
-def try_lever(loop: Loop, timeline: Timeline, lever: Lever, effort: Effort, planned_steps: int | None) -> LeverResult:
+def try_lever(
+    loop: Loop, timeline: Timeline, lever: Lever, sampling: Sampling, planned_steps: int | None
+) -> LeverResult:
     """What a lever gained; it is switched off again whatever happens."""
     try:
-        sides = _sides(loop, timeline, lever, effort)
+        sides = _sides(loop, timeline, lever, sampling)
     except BadInput:
         raise
     except Exception as error:  # a lever is foreign code: whatever it raises is its result
@@ -78,12 +85,12 @@ def try_lever(loop: Loop, timeline: Timeline, lever: Lever, effort: Effort, plan
     return judge(lever, sides, planned_steps)
 
 
-def _sides(loop: Loop, timeline: Timeline, lever: Lever, effort: Effort) -> Sides:
+def _sides(loop: Loop, timeline: Timeline, lever: Lever, sampling: Sampling) -> Sides:
     """The repeats, in pairs of alternating order."""
     pilot = _block(loop, timeline, turns_of_workers(loop))
     steps = max(
         turns_of_workers(loop),
-        math.ceil(effort.lever_seconds / (2 * NUM_PAIRS) / (pilot.seconds / pilot.steps)),
+        math.ceil(sampling.lever_seconds / (2 * NUM_PAIRS) / (pilot.seconds / pilot.steps)),
     )
     first = _switched_on(loop, timeline, lever, steps)
     before: list[Block] = []
@@ -125,7 +132,7 @@ def _block(loop: Loop, timeline: Timeline, steps: int) -> Block:
 
 def settled_shortly(loop: Loop) -> int:
     """Warm-up steps of a block: the loop has settled long ago, only the batches that lay ready are used up."""
-    return settled(loop, Effort(warmup_steps=2))
+    return settled(loop, Sampling(warmup_steps=2))
 
 
 def judge(lever: Lever, sides: Sides, planned_steps: int | None) -> LeverResult:

@@ -7,7 +7,7 @@ unlike each other, a wrong peak), and nothing is concluded from it.
 
 from collections.abc import Iterator, Sequence
 
-from rigwise.records.ceilings import Bound, Ceiling, Part, Rate
+from rigwise.records.ceilings import Bound, Ceiling, Part, Rate, part_words, stage_words
 from rigwise.speech import say
 from rigwise.train.ceilings.gap import LAUNCH_BOUND_RATIO
 from rigwise.train.ceilings.launch import LaunchCost
@@ -111,31 +111,3 @@ def where_it_goes(actual: Rate, parts: Sequence[Part]) -> str:
     ]
     step = duration(actual.step_seconds)
     return say("a step of {step}: {parts}", step=step, parts=", ".join(told)) if told else ""
-
-
-def stage_words(name: str) -> str:
-    """A ceiling as people call it."""
-    words = {
-        "loader": say("the loader"),
-        "transfer": say("the copy to the device"),
-        "transfer_pinned": say("the copy from pinned memory"),
-        "transfer_pageable": say("the copy from pageable memory"),
-        "compute": say("computing"),
-    }
-    return words[name]
-
-
-def part_words(name: str) -> str:
-    """A part of a step as people call it; a name the loop gave itself stays."""
-    words = {
-        "data_wait": say("waiting for data"),
-        "copy": say("copy to the device"),
-        "host_launch": say("launching by the host"),
-        "device_compute": say("forward and backward"),
-        "optimiser": say("optimiser"),
-        "synchronisation": say("waiting for the device"),
-        "logging": say("logging"),
-        "checkpoint": say("checkpoint"),
-        "unexplained": say("unexplained"),
-    }
-    return words.get(name, name)

@@ -15,7 +15,7 @@ from rigwise.train.ceilings.judging import bound_of, contradictions, verdict
 from rigwise.train.ceilings.launch import LaunchCost, launch_cost
 from rigwise.train.ceilings.lever import Lever
 from rigwise.train.ceilings.loop import Loop, num_samples, num_workers, placed_on, tensors
-from rigwise.train.ceilings.pace import Effort
+from rigwise.train.ceilings.pace import Sampling
 from rigwise.train.ceilings.stages import (
     Actual,
     actual_loop,
@@ -26,7 +26,7 @@ from rigwise.train.ceilings.stages import (
 )
 from rigwise.train.ceilings.timeline import Timeline, timeline_of
 from rigwise.train.ceilings.untouched import Stateful, untouched
-from rigwise.train.ceilings.usual import usual_levers
+from rigwise.train.ceilings.usual import Seen, runs_under_autocast, usual_levers
 from rigwise.train.ceilings.workers import WithWorkers, knee, sweep, ways_to_make
 from rigwise.train.machine import usable_cores
 from rigwise.train.progress import Progress, Silent
@@ -51,6 +51,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     actual: Actual
     launch: LaunchCost | None
     parts: tuple[Part, ...]
+    placed: list[Any]
+    """The cached batches, on the device."""
 
 
 class Options(TypedDict, total=False):
@@ -78,7 +80,7 @@ class Options(TypedDict, total=False):
     """Of the run this is for: a lever must earn its set-up back within them."""
     flops: Flops
     """Asks for MFU."""
-    effort: Effort
+    sampling: Sampling
     """How long is measured."""
     timeline: Timeline
     """Of a device PyTorch does not know."""
@@ -132,7 +134,7 @@ class _Session:
         self.loop = loop
         self.options = options
         self.timeline = options.get("timeline") or timeline_of(loop.device)
-        self.effort = options.get("effort", Effort())
+        self.sampling = options.get("sampling", Sampling())
         self.progress = options.get("progress", Silent())
 
     def report(self, flops: Flops | None) -> tuple[CeilingsReport, Measured]:
@@ -151,20 +153,20 @@ class _Session:
         return self._told(measured, cached, mfu, refused), measured
 
     def _stages(self, cached: list[Any]) -> Measured:
-        loop, timeline, effort = self.loop, self.timeline, self.effort
+        loop, timeline, sampling = self.loop, self.timeline, self.sampling
         self._begin(say("the loader alone"))
-        found = [Ceiling(name="loader", rate=loader_alone(loop, effort))]
+        found = [Ceiling(name="loader", rate=loader_alone(loop, sampling))]
         self._begin(say("the copy to the device alone"))
-        found += transfers_alone(loop, timeline, cached, effort)
+        found += transfers_alone(loop, timeline, cached, sampling)
         self._begin(say("computing alone"))
         placed = [loop.place(batch) for batch in cached]
-        found.append(Ceiling(name="compute", rate=compute_alone(loop, timeline, placed, effort)))
+        found.append(Ceiling(name="compute", rate=compute_alone(loop, timeline, placed, sampling)))
         launch = launch_cost(loop, timeline, placed)
         self._begin(say("the whole loop"))
-        actual = actual_loop(loop, timeline, effort)
+        actual = actual_loop(loop, timeline, sampling)
         self.progress.end()
         parts = explained(actual.parts, actual.wall_seconds, launch)
-        return Measured(ceilings=tuple(found), actual=actual, launch=launch, parts=parts)
+        return Measured(ceilings=tuple(found), actual=actual, launch=launch, parts=parts, placed=placed)
 
     def _told(
         self, measured: Measured, cached: list[Any], mfu: float | None, refused: tuple[str, ...]
@@ -189,7 +191,7 @@ class _Session:
         yield say("batch {batch}", batch=", ".join(_shape(tensor) for tensor in tensors(batch)) or "-")
         yield say("threads of PyTorch: {count}", count=torch.get_num_threads())
         yield say("workers: {count}", count=num_workers(self.loop.loader))
-        yield say("warm-up left out: at least {count} steps", count=self.effort.warmup_steps)
+        yield say("warm-up left out: at least {count} steps", count=self.sampling.warmup_steps)
 
     def with_levers(self, report: CeilingsReport, measured: Measured) -> CeilingsReport:
         """The report with workers, levers and what was kept; the loop is as before afterwards."""
@@ -209,10 +211,15 @@ class _Session:
         workers: tuple[WorkerRate, ...] = ()
         if make is not None:
             self._begin(say("the loader with other numbers of workers"))
-            workers = sweep(self.loop, make, usable_cores(), self.effort)
+            workers = sweep(self.loop, make, usable_cores(), self.sampling)
         best = knee(workers, usable_cores()) if workers else None
-        shares = {part.name: part.share_ratio for part in measured.parts}
-        return workers, usual_levers(self.loop, shares, best, make)
+        seen = Seen(
+            shares={part.name: part.share_ratio for part in measured.parts},
+            knee=best,
+            with_workers=make,
+            under_autocast=runs_under_autocast(self.loop, measured.placed[0]),
+        )
+        return workers, usual_levers(self.loop, seen)
 
     def _tried(self, levers: Sequence[Lever]) -> tuple[list[LeverResult], Rate | None]:
         """Every lever's result, and the rate of the loop with all that were kept."""
@@ -221,10 +228,10 @@ class _Session:
         planned_steps = self.options.get("planned_steps")
         self.progress.begin(say("levers, one at a time"), len(levers))
         try:
-            for result in try_levers(self.loop, self.timeline, levers, self.effort, planned_steps, on):
+            for result in try_levers(self.loop, self.timeline, levers, self.sampling, planned_steps, on):
                 results.append(result)
                 self.progress.advance()
-            return results, actual_loop(self.loop, self.timeline, self.effort).rate if on else None
+            return results, actual_loop(self.loop, self.timeline, self.sampling).rate if on else None
         finally:
             for lever in reversed(on):
                 lever.undo(self.loop)

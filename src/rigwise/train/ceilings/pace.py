@@ -30,7 +30,7 @@ SHORTEST_SECONDS = 1e-9
 """The resolution of the host's clock: a block that took no time at all has no rate."""
 
 
-class Effort(msgspec.Struct, frozen=True, kw_only=True):
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     """How long is measured."""
 
     seconds: float = 2.0
@@ -83,20 +83,20 @@ def in_a_row(turn: Callable[[], int], timeline: Timeline, num_blocks: int, steps
 def measured_pass(
     turn: Callable[[], int],
     timeline: Timeline,
-    effort: Effort,
+    sampling: Sampling,
     *,
     warmup_steps: int,
     fewest_steps: int,
     begin: Callable[[], object] = lambda: None,
 ) -> Pass:
-    """`effort.num_blocks` equal blocks of at least `fewest_steps`; `begin` is called when the warm-up is over."""
+    """`sampling.num_blocks` equal blocks of at least `fewest_steps`; `begin` is called when the warm-up is over."""
     in_a_row(turn, timeline, 1, warmup_steps)
     (pilot,) = in_a_row(turn, timeline, 1, fewest_steps)
-    wanted = math.ceil(effort.seconds / effort.num_blocks / (pilot.seconds / pilot.steps))
+    wanted = math.ceil(sampling.seconds / sampling.num_blocks / (pilot.seconds / pilot.steps))
     steps = max(fewest_steps, min(MOST_STEPS_PER_BLOCK, wanted))
     begin()
     began = time.perf_counter()
-    blocks = in_a_row(turn, timeline, effort.num_blocks, steps)
+    blocks = in_a_row(turn, timeline, sampling.num_blocks, steps)
     return Pass(blocks=tuple(blocks), wall_seconds=time.perf_counter() - began)
 
 

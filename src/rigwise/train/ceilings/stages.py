@@ -10,7 +10,7 @@ import msgspec
 from rigwise.records.ceilings import Ceiling, Rate
 from rigwise.speech import say
 from rigwise.train.ceilings.loop import Feed, Loop, batches_ahead, mapped, num_workers, tensors
-from rigwise.train.ceilings.pace import Block, Effort, measured_pass, rate_of
+from rigwise.train.ceilings.pace import Block, Sampling, measured_pass, rate_of
 from rigwise.train.ceilings.parts import COPY, DATA_WAIT, STEP, Partition, watched
 from rigwise.train.ceilings.timeline import HostTimeline, Timeline
 
@@ -41,20 +41,20 @@ def cached_batches(loop: Loop) -> list[Any]:
         return [next(feed) for _ in range(NUM_CACHED)]
 
 
-def loader_alone(loop: Loop, effort: Effort) -> Rate:
+def loader_alone(loop: Loop, sampling: Sampling) -> Rate:
     """How fast batches come when nothing else is done with them."""
     with feeding(loop) as feed:
         found = measured_pass(
             lambda: loop.count(next(feed)),
             HostTimeline(),
-            effort,
-            warmup_steps=settled(loop, effort),
+            sampling,
+            warmup_steps=settled(loop, sampling),
             fewest_steps=turns_of_workers(loop),
         )
     return rate_of(found.blocks)
 
 
-def compute_alone(loop: Loop, timeline: Timeline, placed: list[Any], effort: Effort) -> Rate:
+def compute_alone(loop: Loop, timeline: Timeline, placed: list[Any], sampling: Sampling) -> Rate:
     """How fast steps are on batches that are on the device already."""
     batches = cycle(placed)
 
@@ -63,23 +63,23 @@ def compute_alone(loop: Loop, timeline: Timeline, placed: list[Any], effort: Eff
         loop.step(batch)
         return loop.count(batch)
 
-    return rate_of(_of_all(turn, timeline, len(placed), effort))
+    return rate_of(_blocks(turn, timeline, sampling))
 
 
-def transfers_alone(loop: Loop, timeline: Timeline, cached: list[Any], effort: Effort) -> list[Ceiling]:
+def transfers_alone(loop: Loop, timeline: Timeline, cached: list[Any], sampling: Sampling) -> list[Ceiling]:
     """How fast batches reach the device: as the loader leaves them, from pinned and from pageable memory."""
     if loop.device.type == "cpu" and not timeline.is_async:
         return [Ceiling(name="transfer", rate=None, why_not=say("the loop runs on the CPU: nothing is copied"))]
     pinned_already = any(tensor.is_pinned() for batch in cached for tensor in tensors(batch))
-    found = [Ceiling(name="transfer", rate=_copying(loop, timeline, cached, effort))]
+    found = [Ceiling(name="transfer", rate=_copying(loop, timeline, cached, sampling))]
     if loop.device.type != "cuda":
         return found
     kind = "transfer_pageable" if pinned_already else "transfer_pinned"
     other = [mapped(batch, lambda t: t.clone() if pinned_already else t.pin_memory()) for batch in cached]
-    return [*found, Ceiling(name=kind, rate=_copying(loop, timeline, other, effort))]
+    return [*found, Ceiling(name=kind, rate=_copying(loop, timeline, other, sampling))]
 
 
-def _copying(loop: Loop, timeline: Timeline, cached: list[Any], effort: Effort) -> Rate:
+def _copying(loop: Loop, timeline: Timeline, cached: list[Any], sampling: Sampling) -> Rate:
     batches = cycle(cached)
 
     def turn() -> int:
@@ -87,24 +87,22 @@ def _copying(loop: Loop, timeline: Timeline, cached: list[Any], effort: Effort) 
         loop.place(batch)
         return loop.count(batch)
 
-    return rate_of(_of_all(turn, timeline, len(cached), effort))
+    return rate_of(_blocks(turn, timeline, sampling))
 
 
-def _of_all(turn: Callable[[], int], timeline: Timeline, num_cached: int, effort: Effort) -> tuple[Block, ...]:
-    """Blocks in which every cached batch has had its turn."""
-    found = measured_pass(turn, timeline, effort, warmup_steps=effort.warmup_steps, fewest_steps=num_cached)
-    return found.blocks
+def _blocks(turn: Callable[[], int], timeline: Timeline, sampling: Sampling) -> tuple[Block, ...]:
+    return measured_pass(turn, timeline, sampling, warmup_steps=sampling.warmup_steps, fewest_steps=1).blocks
 
 
-def actual_loop(loop: Loop, timeline: Timeline, effort: Effort) -> Actual:
+def actual_loop(loop: Loop, timeline: Timeline, sampling: Sampling) -> Actual:
     """The loop itself, each step cut into its parts."""
     partition = Partition(timeline)
     with feeding(loop) as feed, watched(partition):
         found = measured_pass(
             lambda: whole_step(loop, feed, partition),
             timeline,
-            effort,
-            warmup_steps=settled(loop, effort),
+            sampling,
+            warmup_steps=settled(loop, sampling),
             fewest_steps=turns_of_workers(loop),
             begin=partition.take,
         )
@@ -137,9 +135,9 @@ def whole_step(loop: Loop, feed: Feed, partition: Partition) -> int:
     return loop.count(batch)
 
 
-def settled(loop: Loop, effort: Effort) -> int:
+def settled(loop: Loop, sampling: Sampling) -> int:
     """Steps until the batches that were ready at the start are used up and the device has settled."""
-    return max(effort.warmup_steps, batches_ahead(loop.loader) + 1)
+    return max(sampling.warmup_steps, batches_ahead(loop.loader) + 1)
 
 
 def turns_of_workers(loop: Loop) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
@@ -21,35 +22,57 @@ LITTLE_RATIO = 0.01
 """Our choice: what takes less than this share of a step is not worth a lever."""
 
 
-def usual_levers(
-    loop: Loop, shares: Mapping[str, float], knee: int | None, with_workers: WithWorkers | None
-) -> list[Lever]:
-    """Every lever of the table, loader first: what feeds the device decides what else can be seen.
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the measurement of a loop already showed."""
 
-    Args:
-        loop: as it is now.
-        shares: part -> its share of a step, 0 to 1.
-        knee: the fewest workers that feed as fast as any number; None where that was not measured.
-        with_workers: makes the loader anew; None where nobody can.
-    """
+    shares: Mapping[str, float] = {}
+    """Part -> its share of a step, 0 to 1."""
+    knee: int | None = None
+    """The fewest workers that feed as fast as any number; None where that was not measured."""
+    with_workers: WithWorkers | None = None
+    """Makes the loader anew; None where nobody can."""
+    under_autocast: bool = False
+    """Whether the model's forward pass runs in a lower precision already."""
+
+
+def usual_levers(loop: Loop, seen: Seen) -> list[Lever]:
+    """Every lever of the table, loader first: what feeds the device decides what else can be seen."""
     return [
-        worker_lever(loop, knee, with_workers),
+        worker_lever(loop, seen.knee, seen.with_workers),
         pinned_lever(loop),
         prefetch_lever(loop),
         channels_last_lever(loop),
-        amp_lever(loop),
+        cannot(say("bf16 autocast"), say("it is on already")) if seen.under_autocast else amp_lever(loop),
         fused_lever(loop),
-        compile_lever(loop),
         batch_lever(loop),
-        logging_lever(shares),
-        cannot(say("cache"), say("give the loader over cached samples yourself: other_loader(...)")),
+        logging_lever(seen.shares),
+        cannot(say("cache"), say("only where a loader over cached samples is given")),
+        compile_lever(loop) if loop.device.type == "cuda" else cannot(say("torch.compile"), _only_on_a_gpu()),
     ]
+
+
+def _only_on_a_gpu() -> str:
+    # Our choice; who wants it on the CPU gives `compile_lever` as a lever of their own.
+    return say("only on a GPU: on the CPU compiling takes a minute or more")
+
+
+def runs_under_autocast(loop: Loop, placed: Any) -> bool:
+    """Whether the forward pass of the loop's model runs under autocast; takes one step."""
+    if loop.model is None:
+        return False
+    found: list[bool] = []
+    hook = loop.model.register_forward_pre_hook(lambda *_: found.append(torch.is_autocast_enabled(loop.device.type)))
+    try:
+        loop.step(placed)
+    finally:
+        hook.remove()
+    return any(found)
 
 
 def worker_lever(loop: Loop, knee: int | None, with_workers: WithWorkers | None) -> Lever:
     """As many workers as the loader's own pace asks for, never more than cores."""
     if knee is None or with_workers is None:
-        return cannot(say("workers"), say("it is not a DataLoader; say how to make it: with_workers=lambda n: ..."))
+        return cannot(say("workers"), say("only a DataLoader, or one from with_workers=, has other numbers"))
     now = num_workers(loop.loader)
     if knee == now:
         return cannot(say("workers"), say("{count} is the best of those tried already", count=now))
@@ -63,7 +86,7 @@ def pinned_lever(loop: Loop) -> Lever:
     if loop.device.type != "cuda":
         return cannot(name, say("the loop does not run on a GPU"))
     if not isinstance(loop.loader, DataLoader):
-        return cannot(name, say("it is not a DataLoader"))
+        return cannot(name, say("only a DataLoader can be made with another setting"))
     if loop.loader.pin_memory:
         return cannot(name, say("it is on already"))
     return replaced(name, "loader", lambda loader: rebuilt(loader, pin_memory=True), "pin_memory=True")
@@ -197,7 +220,7 @@ def batch_lever(loop: Loop) -> Lever:
     """Twice the batch: another training, unless the learning rate or the accumulation follows."""
     name, loader = say("batch"), loop.loader
     if not isinstance(loader, DataLoader) or loader.batch_size is None:
-        return cannot(name, say("it is not a DataLoader with a batch size"))
+        return cannot(name, say("only a DataLoader with a batch size can be made with another"))
     size = 2 * loader.batch_size
     if size > len(getattr(loader, "dataset", ())):
         return cannot(name, say("there are fewer than {size} samples", size=size))

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from rigwise.records.ceilings import WorkerRate
 from rigwise.train.ceilings.judging import apart
 from rigwise.train.ceilings.loop import Loop, num_workers
-from rigwise.train.ceilings.pace import Effort
+from rigwise.train.ceilings.pace import Sampling
 from rigwise.train.ceilings.stages import loader_alone
 
 WithWorkers = Callable[[int], Iterable[Any]]
@@ -61,13 +61,15 @@ def candidates(now: int, cores: int) -> list[int]:
     return sorted({0, *powers, cores, now})
 
 
-def sweep(loop: Loop, with_workers: WithWorkers, cores: int, effort: Effort) -> tuple[WorkerRate, ...]:
+def sweep(loop: Loop, with_workers: WithWorkers, cores: int, sampling: Sampling) -> tuple[WorkerRate, ...]:
     """The loader's own rate at each candidate; what is in use is not made anew."""
     now = num_workers(loop.loader)
     return tuple(
         WorkerRate(
             num_workers=count,
-            rate=loader_alone(loop if count == now else dataclasses.replace(loop, loader=with_workers(count)), effort),
+            rate=loader_alone(
+                loop if count == now else dataclasses.replace(loop, loader=with_workers(count)), sampling
+            ),
         )
         for count in candidates(now, cores)
     )
