@@ -62,7 +62,7 @@ def try_levers(
             yield LeverResult(name=lever.name, why_not=lever.why_not)
         elif time.monotonic() >= until:
             limit = duration(sampling.max_seconds)
-            yield LeverResult(name=lever.name, why_not=say("not tried: the {limit} for levers were over", limit=limit))
+            yield LeverResult(name=lever.name, why_not=say("the {limit} for levers were over", limit=limit))
         else:
             result = try_lever(loop, timeline, lever, sampling, planned_steps)
             if result.kept:
