@@ -79,6 +79,13 @@ def test_b74_more_workers_stop_helping_and_the_knee_is_found() -> None:
     assert {by_count[count].samples_per_step for count in by_count} == {BATCH}
 
 
+def test_a_wide_interval_does_not_hide_a_faster_number_of_workers() -> None:
+    rates = [
+        WorkerRate(num_workers=n, rate=rate(r, spread=0.5)) for n, r in ((0, 463.0), (1, 451.0), (2, 882.0), (4, 901.0))
+    ]
+    assert knee(rates, cores=4) == 2
+
+
 def test_b88_an_asynchronous_device_is_waited_for() -> None:
     device = AsyncDevice()
 

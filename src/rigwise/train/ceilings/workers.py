@@ -7,13 +7,15 @@ from typing import Any
 from torch.utils.data import DataLoader, IterableDataset
 
 from rigwise.records.ceilings import WorkerRate
-from rigwise.train.ceilings.judging import apart
 from rigwise.train.ceilings.loop import Loop, num_workers
 from rigwise.train.ceilings.pace import Sampling
 from rigwise.train.ceilings.stages import loader_alone
 
 WithWorkers = Callable[[int], Iterable[Any]]
 """Makes the loader with so many workers or threads."""
+
+WORTH_A_WORKER_RATIO = 0.1
+"""Our choice: a worker that adds less of the loader's rate is not worth its core and its RAM."""
 
 
 def rebuilt(loader: "DataLoader[Any]", **changes: Any) -> "DataLoader[Any]":
@@ -76,10 +78,10 @@ def sweep(loop: Loop, with_workers: WithWorkers, cores: int, sampling: Sampling)
 
 
 def knee(rates: Sequence[WorkerRate], cores: int) -> int:
-    """The fewest workers that feed as fast as the best number, as far as can be told; at most as many as cores.
+    """The fewest workers that feed about as fast as the best number; at most as many as cores.
 
-    Fewer workers leave cores to the training and RAM to everything else.
+    Only what is worth trying is chosen here: whether the loop gains from it, the lever's own pairs decide.
     """
     allowed = [one for one in rates if one.num_workers <= cores]
-    best = max(allowed, key=lambda one: one.rate.median)
-    return min(one.num_workers for one in allowed if not apart(one.rate, best.rate))
+    best = max(one.rate.median for one in allowed)
+    return min(one.num_workers for one in allowed if one.rate.median >= best * (1 - WORTH_A_WORKER_RATIO))
