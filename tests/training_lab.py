@@ -14,6 +14,7 @@ from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.progress import Silent
 from rigwise.train.recipe_sections import (
     AuditSection,
+    CeilingsSection,
     CpuSection,
     LoaderSection,
     ModelSection,
@@ -50,6 +51,7 @@ def small_recipe(
         cpu=CpuSection(steps=steps, image_size=image_size, num_threads=1),
         loader=LoaderSection(num_threads=1),
         audit=AuditSection(labels=False),
+        ceilings=CeilingsSection(seconds=0.05, lever_seconds=0.1, max_seconds=0.5),
     )
 
 

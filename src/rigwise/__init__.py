@@ -7,11 +7,17 @@ __version__ = "0.1.0"
 
 LIBRARY = {
     "Effort": "train.batch.search",
+    "Lever": "train.ceilings.lever",
+    "Loop": "train.ceilings.loop",
+    "Flops": "train.ceilings.measure",
     "RecoveringStep": "train.batch.recovery",
+    "Sampling": "train.ceilings.pace",
     "TorchTraining": "train.batch.training",
+    "ceilings": "train.ceilings.measure",
     "find_batch": "train.batch.find",
     "gradient_parity": "train.batch.parity",
     "out_of_memory": "train.batch.recognise",
+    "part": "train.ceilings.parts",
     "worst_first": "train.batch.training",
 }
 """What people's own programs take from here, and its module: imported when asked for, for it imports torch."""

@@ -144,3 +144,14 @@ def test_a_picture_that_looks_like_another_format_is_fine(
     run = rigwise("train", pictures, "--recipe", recipe, "--out", tmp_path / "run")
     assert run.returncode == 0, run.stderr
     assert "skipped" not in run.stdout
+
+
+def test_ceilings_reach_terminal_json_and_page(rigwise: Run, pictures: Path, recipe: Path, tmp_path: Path) -> None:
+    run = rigwise("train", pictures, "--recipe", recipe, "--out", tmp_path / "run", "--ceilings", "--json")
+    assert run.returncode == 0, run.stderr
+    printed = json.loads(run.stdout)["ceilings"]
+    assert printed["actual"]["median"] > 0
+    assert {one["name"] for one in printed["ceilings"]} == {"loader", "transfer", "compute"}
+    assert 'id="ceilings"' in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    again = rigwise("report", tmp_path / "run")
+    assert "computing alone: " in again.stdout

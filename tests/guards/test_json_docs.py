@@ -10,6 +10,7 @@ from guards.own_files import ROOT
 
 from rigwise.aspects import GPU_ASPECTS, RIG_ASPECTS
 from rigwise.records.audit import AUDIT_SCHEMA, AuditReport
+from rigwise.records.ceilings import CEILINGS_SCHEMA, CeilingsReport
 from rigwise.records.difference import DIFF_SCHEMA, Difference
 from rigwise.records.explanation import EXPLAIN_SCHEMA, ExplainReport
 from rigwise.records.finding import CHECK_SCHEMA, CheckReport
@@ -19,6 +20,7 @@ from rigwise.report.check_list import CHECKS_SCHEMA, CheckList
 PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
 ROOTS = {
     AuditReport: AUDIT_SCHEMA,
+    CeilingsReport: CEILINGS_SCHEMA,
     CheckReport: CHECK_SCHEMA,
     CheckList: CHECKS_SCHEMA,
     RecordReport: RECORD_SCHEMA,

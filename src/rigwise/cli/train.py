@@ -28,6 +28,7 @@ def train(
     earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
     verdicts: Verdicts = None,
     find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
+    ceilings: Annotated[bool, typer.Option("--ceilings", help=say("Find what bounds the speed; try levers."))] = False,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
@@ -35,7 +36,7 @@ def train(
     if earlier is not None:
         _refuse_with_from(recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
-    return run_and_show(request, json=json)
+    return run_and_show(_with_ceilings(request) if ceilings else request, json=json)
 
 
 def run_and_show(request: "Request", *, json: bool) -> ExitCode:
@@ -98,6 +99,12 @@ def _request(
     chosen = read_recipe(recipe) if recipe else Recipe()
     review = merged(read_review(path) for path in verdicts or ())
     return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review, find_batch=find_batch)
+
+
+def _with_ceilings(request: "Request") -> "Request":
+    import msgspec
+
+    return msgspec.structs.replace(request, ceilings=True)
 
 
 def _refuse_with_from(**options: object) -> None:

@@ -5,6 +5,7 @@ import msgspec
 from rigwise.records.audit import AuditReport
 from rigwise.records.bad_picture import BadPicture
 from rigwise.records.batch import BatchSearch
+from rigwise.records.ceilings import CeilingsReport
 from rigwise.records.finding import CheckReport
 
 
@@ -157,6 +158,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What is suspicious about the pictures, and the recommended model on swapped backgrounds."""
     batch_search: BatchSearch | None = None
     """How the batch size was found, where it was searched."""
+    ceilings: CeilingsReport | None = None
+    """What bounds the recommended trial, and which levers are worth it, where that was measured."""
     repeat_command: str = ""
     """What repeats this run tomorrow."""
     repeat_note: str = ""

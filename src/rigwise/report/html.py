@@ -15,6 +15,7 @@ from rigwise.records.finding import Action
 from rigwise.records.run import Confusion, PictureSummary, RunRecord
 from rigwise.report.audit_page import audit_parts
 from rigwise.report.causes import absence_words, action_word, arrange, commands
+from rigwise.report.ceilings_text import ceilings_parts
 from rigwise.report.charts import accuracy_chart, loss_chart, step_time_chart
 from rigwise.report.comparison import Column, accuracy, compare, number
 from rigwise.report.figures import Chart, trial_accents
@@ -62,6 +63,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
         "picture_rows": _picture_rows(run.pictures) if run.pictures else (),
         "confusion_rows": _confusion_rows(run.confusion) if run.confusion else (),
         **(audit_parts(run.audit) if run.audit else {"audit": None}),
+        **(ceilings_parts(run.ceilings) if run.ceilings else {"ceilings": None}),
         "footnotes": footnotes(run, metrics),
         "embedded": _embedded(run, charts),
     }

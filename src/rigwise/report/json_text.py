@@ -6,6 +6,7 @@ import msgspec
 
 from rigwise.records.audit import AuditReport, Shown
 from rigwise.records.batch import BatchSearch
+from rigwise.records.ceilings import CeilingsReport
 from rigwise.records.difference import Difference
 from rigwise.records.explanation import ExplainReport
 from rigwise.records.finding import CheckReport
@@ -42,6 +43,7 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     accuracies: tuple[Accuracy, ...]
     recommendation: Recommendation | None
     batch_search: BatchSearch | None
+    ceilings: CeilingsReport | None
     repeat_command: str
     repeat_note: str
     repeat_equal: bool | None

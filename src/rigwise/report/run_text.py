@@ -8,6 +8,7 @@ from rich.text import Text
 
 from rigwise.records.run import PictureSummary, RunRecord
 from rigwise.report.audit_words import findings
+from rigwise.report.ceilings_text import ceilings_lines, lever_lines
 from rigwise.report.comparison import why_no_gpu
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
 from rigwise.speech import say
@@ -20,7 +21,8 @@ def run_text(run: RunRecord, page: str) -> RenderableType:
         lines.add_row(Text(f"  {label}", style="dim"), Text(printable(sentence), style=style))
     command = _next_command(run)
     last = (Text(), next_line(command)) if command else ()
-    return Group(*_opening(run), Text(), comparison_table(run), Text(), lines, *last)
+    levers = (Text(), *lever_lines(run.ceilings)) if run.ceilings and run.ceilings.levers else ()
+    return Group(*_opening(run), Text(), comparison_table(run), Text(), lines, *levers, *last)
 
 
 def _opening(run: RunRecord) -> Iterator[RenderableType]:
@@ -60,6 +62,8 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         )
         yield say("batch size"), words, ""
         yield from (("", note, "") for note in found.notes)
+    if run.ceilings:
+        yield from ceilings_lines(run.ceilings)
     yield from ((say("before you trust"), note, "") for note in (run.pictures.notes if run.pictures else ()))
     if run.audit:
         yield from ((label, sentence, "") for label, sentence in findings(run.audit))

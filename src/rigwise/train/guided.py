@@ -38,6 +38,7 @@ from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import repeat_note
 from rigwise.train.review import review as review_predictions
 from rigwise.train.step.device import first_gpu
+from rigwise.train.trial_ceilings import trial_ceilings
 
 NUM_CHANGES_TOLD = 10
 """How many changed pictures a repeat names on the screen."""
@@ -98,9 +99,18 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
             lab = _with_found_batch(lab) if request.find_batch else lab
             experiment = run_experiment(lab)
         _conclude(lab, experiment, audit)
+        if request.ceilings:
+            _note_ceilings(lab, experiment)
         _note_repeat(lab, experiment, prepared)
         writer.fact("finished", True)
     return folder.path
+
+
+def _note_ceilings(lab: Lab, experiment: Experiment) -> None:
+    """What bounds the recommended trial, where there is one."""
+    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
+    if chosen is not None:
+        lab.writer.fact("ceilings", trial_ceilings(lab, experiment.trained[chosen].result))
 
 
 def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:

@@ -106,6 +106,23 @@ class AuditSection(msgspec.Struct, frozen=True, kw_only=True):
         yield from _outside("sample", self.sample, 0, 10_000_000)
 
 
+class CeilingsSection(msgspec.Struct, frozen=True, kw_only=True):
+    """How long is measured where `--ceilings` asks what bounds the speed."""
+
+    seconds: float = 2.0
+    """Of each stage, about."""
+    lever_seconds: float = 4.0
+    """Of each lever, about."""
+    max_seconds: float = 120.0
+    """Of all levers together."""
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        yield from _outside("seconds", self.seconds, 0.01, 3600)
+        yield from _outside("lever_seconds", self.lever_seconds, 0.01, 3600)
+        yield from _outside("max_seconds", self.max_seconds, 0, 86_400)
+
+
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides how an experiment runs."""
 
@@ -115,6 +132,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     cpu: CpuSection = CpuSection()
     loader: LoaderSection = LoaderSection()
     audit: AuditSection = AuditSection()
+    ceilings: CeilingsSection = CeilingsSection()
 
 
 SECTIONS: dict[str, Any] = {
@@ -124,6 +142,7 @@ SECTIONS: dict[str, Any] = {
     "cpu": CpuSection,
     "loader": LoaderSection,
     "audit": AuditSection,
+    "ceilings": CeilingsSection,
 }
 
 

@@ -86,7 +86,7 @@ def run_trial(
     model = inputs.model.to(device.torch_device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_share(step, plan))
-    take_step = _steps_of(plan, inputs, device, optimizer)
+    take_step = steps_of(plan, inputs, device, optimizer)
     clock = step_clock(device)
     scores: Scores | None = None
 
@@ -112,7 +112,8 @@ def run_trial(
     return TrialOutcome(scores=scores, memory=device.memory(), precision=take_step.precision, notes=notes)
 
 
-def _steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: torch.optim.Optimizer) -> RecoveringStep:
+def steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: torch.optim.Optimizer) -> RecoveringStep:
+    """Takes one optimiser step per batch; returns the loss, still on the device."""
     return RecoveringStep(
         inputs.model,
         optimizer,
