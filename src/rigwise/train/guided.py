@@ -99,17 +99,16 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
             lab = _with_found_batch(lab) if request.find_batch else lab
             experiment = run_experiment(lab)
         _conclude(lab, experiment, audit)
-        if request.ceilings:
-            _note_ceilings(lab, experiment)
+        _note_ceilings(lab, experiment, asked=request.ceilings)
         _note_repeat(lab, experiment, prepared)
         writer.fact("finished", True)
     return folder.path
 
 
-def _note_ceilings(lab: Lab, experiment: Experiment) -> None:
-    """What bounds the recommended trial, where there is one."""
+def _note_ceilings(lab: Lab, experiment: Experiment, *, asked: bool) -> None:
+    """What bounds the recommended trial, where that was asked for and there is one."""
     chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
-    if chosen is not None:
+    if asked and chosen is not None:
         lab.writer.fact("ceilings", trial_ceilings(lab, experiment.trained[chosen].result))
 
 
