@@ -135,6 +135,13 @@ def test_source_code_is_no_error_text(line: str) -> None:
     assert recognised(f"def step():\n{line}\n    pass\n", "program") == []
 
 
+def test_steps_of_no_length_tell_nothing() -> None:
+    steps = "Epoch: [0][1{n}/50]\tTime {time} (8.0)\tData {data} (7.0)\n"
+    times = [("0.000", "5.000"), ("0.000", "5.000"), ("1.000", "0.000")]
+    log = "".join(steps.format(n=n, time=time, data=data) for n, (time, data) in enumerate(times))
+    assert recognised(log, "program") == []
+
+
 def test_a_long_log_is_searched_in_time() -> None:
     log = "".join(
         f"step {step} loss 0.1234 lr 1e-4 CUDA memory 21.3 GiB of 23.6 GiB, 123 samples/s\n" for step in range(130_000)

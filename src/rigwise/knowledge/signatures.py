@@ -181,9 +181,9 @@ def _costly(pattern: str, text: str, least_share: float) -> Recognised | None:
     if len(steps) < FEWEST_STEPS:
         return None
     share = max(median(share for _, share in steps), _share_of_all([place.values for place, _ in steps]))
-    if share < least_share:
+    place = next((place for place, own in steps if own >= least_share), None)
+    if share < least_share or place is None:
         return None
-    place = next(place for place, own in steps if own >= least_share)
     return msgspec.structs.replace(place, values=place.values | {"share": percent(share)})
 
 

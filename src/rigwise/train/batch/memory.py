@@ -2,10 +2,11 @@
 
 import resource
 
+from rigwise.probes.answers import parsed_line
+from rigwise.probes.host.host import KIB, kib_line
 from rigwise.sources.live import LiveSource
+from rigwise.train.machine import available_ram_bytes
 from rigwise.train.step.device import Device, DeviceMemory
-
-KIB = 2**10
 
 
 def memory_now(device: Device) -> DeviceMemory | None:
@@ -14,15 +15,14 @@ def memory_now(device: Device) -> DeviceMemory | None:
 
 
 def _host_memory() -> DeviceMemory | None:
-    """RAM as this process sees it: what it holds counts as allocated."""
+    """RAM as this process may use it, under a container's limit too: what it holds counts as allocated."""
     source = LiveSource()
-    fields = dict(line.split(":", 1) for line in source.file("/proc/meminfo").text.splitlines() if ":" in line)
+    free = available_ram_bytes(source)
+    total = parsed_line("RAM", source.file("/proc/meminfo"), "MemTotal:", kib_line).value
     held = source.file("/proc/self/statm").text.split()
-    try:
-        free, total = (int(fields[name].split()[0]) * KIB for name in ("MemAvailable", "MemTotal"))
-        resident = int(held[1]) * resource.getpagesize()
-    except (LookupError, ValueError):
+    if free is None or total is None or len(held) < 2:
         return None
+    resident = int(held[1]) * resource.getpagesize()
     peak = max(resident, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB)
     return DeviceMemory(
         free=free, total=total, allocated=resident, reserved=resident, peak_allocated=peak, peak_reserved=peak

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.sources.source import Source
-from rigwise.train.machine import available_ram_bytes, usable_cores
+from rigwise.train.machine import available_ram_bytes, free_disk_bytes, usable_cores
 
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -39,21 +39,13 @@ def read_limits(source: Source, shared_memory: Path = SHARED_MEMORY) -> Limits:
     return Limits(
         cores=usable_cores(source),
         ram_bytes=available_ram_bytes(source),
-        shared_memory_bytes=_free_bytes(shared_memory),
+        shared_memory_bytes=free_disk_bytes(shared_memory) if shared_memory.is_dir() else None,
         max_open_files=None if soft == resource.RLIM_INFINITY else soft,
         num_open_files=len(os.listdir("/proc/self/fd")),
         other_threads=tuple(one.name for one in threading.enumerate() if one is not threading.main_thread()),
         cuda_started=_cuda_started(),
         opencv_threads=_opencv_threads(),
     )
-
-
-def _free_bytes(folder: Path) -> int | None:
-    try:
-        disk = os.statvfs(folder)
-    except OSError:
-        return None
-    return disk.f_bavail * disk.f_frsize
 
 
 def _cuda_started() -> bool:

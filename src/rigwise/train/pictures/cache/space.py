@@ -1,13 +1,12 @@
 """Whether decoded pictures fit on the disk and in the page cache, in bytes."""
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from rigwise.sources.source import Source
 from rigwise.speech import say
-from rigwise.train.machine import available_ram_bytes
+from rigwise.train.machine import available_ram_bytes, free_disk_bytes
 from rigwise.units import GIB, memory, percent
 
 RAM_SHARE = 0.5
@@ -28,7 +27,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_space(source: Source, folder: Path) -> Space:
     """What is free on the disk of `folder`, which need not exist yet, and in RAM."""
-    return Space(disk_bytes=_disk_bytes(folder), ram_bytes=available_ram_bytes(source))
+    return Space(disk_bytes=free_disk_bytes(folder), ram_bytes=available_ram_bytes(source))
 
 
 def why_no_room(needed_bytes: int, there_bytes: int, space: Space) -> str | None:
@@ -51,11 +50,3 @@ def why_no_room(needed_bytes: int, there_bytes: int, space: Space) -> str | None
             free=memory(space.ram_bytes),
         )
     return None
-
-
-def _disk_bytes(folder: Path) -> int | None:
-    there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), None)
-    if there is None:
-        return None
-    disk = os.statvfs(there)
-    return disk.f_bavail * disk.f_frsize
