@@ -2,9 +2,11 @@ import json
 import re
 from functools import cache
 
+import msgspec
 import pytest
 from report.sample_run import NASTY_CLASSES, cpu_run, empty_run, gpu_run, one_step_run, stopping_check
 
+from rigwise.records.audit import AuditReport, LabelCheck
 from rigwise.records.run import Recommendation, RunRecord
 from rigwise.report.html import render_report
 
@@ -17,6 +19,7 @@ def page(name: str) -> str:
         "empty": empty_run,
         "one_step": one_step_run,
         "nasty": lambda: gpu_run(NASTY_CLASSES),
+        "audited": audited_run,
         "stopped": lambda: gpu_run(check=stopping_check()),
     }
     return without_plotly(render_report(runs[name]()))
@@ -37,6 +40,33 @@ def embedded(html: str) -> dict[str, object]:
 
 def words(html: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", html.split("<main")[1].split("</main>")[0]).split())
+
+
+def audited_run() -> RunRecord:
+    audit = AuditReport(
+        root="pictures",
+        needs_a_human=False,
+        classes=("a", "b"),
+        counts={"train": {"a": 5, "b": 5}},
+        num_files=10,
+        num_looked_at=10,
+        images_per_second=100.0,
+        bad=(),
+        notes=(),
+        suspects=(),
+        shortcuts=(),
+        labels=LabelCheck(why_not="not asked for"),
+    )
+    return msgspec.structs.replace(gpu_run(), audit=audit)
+
+
+@pytest.mark.parametrize("name", ["gpu", "empty", "audited"])
+def test_every_section_stands_in_the_contents(name: str) -> None:
+    sections = re.findall(r'<section[^>]* id="([\w-]+)"', page(name))
+    listed = re.findall(r'<li><a href="#([\w-]+)">', page(name))
+    assert ("audit" in sections) is (name == "audited")
+    assert [one for one in listed if one in sections] == sections
+    assert all(f'id="{one}"' in page(name) for one in listed)
 
 
 @pytest.mark.parametrize("name", ["gpu", "cpu", "empty", "one_step", "nasty", "stopped"])
