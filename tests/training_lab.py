@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from rigwise.telemetry.run_folder import create_run_folder
 from rigwise.telemetry.writer import RunWriter
-from rigwise.train.lab import Lab
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.progress import Silent
 from rigwise.train.recipe_sections import (
@@ -61,15 +61,15 @@ def easy_pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def make_lab(easy_pictures: Path, tmp_path: Path) -> Iterator[Callable[..., Lab]]:
+def make_lab(easy_pictures: Path, tmp_path: Path) -> Iterator[Callable[..., PictureLab]]:
     """Makes labs that record into run folders of this test."""
     with ExitStack() as open_writers:
 
-        def make(device: Device | None = None, **recipe: object) -> Lab:
+        def make(device: Device | None = None, **recipe: object) -> PictureLab:
             folder = create_run_folder(tmp_path / f"run{len(list(tmp_path.iterdir()))}")
             writer = open_writers.enter_context(RunWriter(folder.database))
             device = device or CpuDevice()
-            return Lab(
+            return PictureLab(
                 recipe=small_recipe(**recipe),
                 pictures=read_pictures(easy_pictures, seed=0),
                 device=device,

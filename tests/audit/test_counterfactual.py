@@ -13,7 +13,7 @@ from rigwise.telemetry.run_folder import create_run_folder
 from rigwise.telemetry.writer import RunWriter
 from rigwise.train.counterfactual import counterfactual
 from rigwise.train.full_trial import run_full_trial
-from rigwise.train.lab import Lab
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.progress import Silent
 from rigwise.train.step.device import CpuDevice
@@ -37,10 +37,10 @@ def draw(root: Path, *, telling: str, per_class: int = 80) -> Path:
 
 
 @pytest.fixture
-def lab(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Lab]:
+def lab(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[PictureLab]:
     folder = create_run_folder(tmp_path / "run")
     with RunWriter(folder.database) as writer:
-        yield Lab(
+        yield PictureLab(
             recipe=small_recipe(steps=40),
             pictures=read_pictures(draw(tmp_path / "set", telling=request.param), seed=0, test_ratio=0.3),
             device=CpuDevice(),
@@ -51,7 +51,7 @@ def lab(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Lab]:
         )
 
 
-def asked(lab: Lab) -> Counterfactual:
+def asked(lab: PictureLab) -> Counterfactual:
     torch.manual_seed(0)
     _, trained = run_full_trial(lab, "cpu fp32", "fp32", 16)
     assert trained is not None
@@ -59,7 +59,7 @@ def asked(lab: Lab) -> Counterfactual:
 
 
 @pytest.mark.parametrize("lab", ["background"], indirect=True)
-def test_a_model_that_learnt_the_background_is_found_out(lab: Lab) -> None:
+def test_a_model_that_learnt_the_background_is_found_out(lab: PictureLab) -> None:
     found = asked(lab)
     assert found.num_pictures >= 40
     assert found.as_they_are >= 0.9 * found.num_pictures
@@ -70,7 +70,7 @@ def test_a_model_that_learnt_the_background_is_found_out(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("lab", ["subject"], indirect=True)
-def test_a_model_that_learnt_the_subject_is_cleared(lab: Lab) -> None:
+def test_a_model_that_learnt_the_subject_is_cleared(lab: PictureLab) -> None:
     found = asked(lab)
     assert found.as_they_are >= 0.9 * found.num_pictures
     assert not found.leans_on_background
@@ -78,7 +78,7 @@ def test_a_model_that_learnt_the_subject_is_cleared(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("lab", ["subject"], indirect=True)
-def test_with_few_pictures_nothing_is_said(lab: Lab) -> None:
+def test_with_few_pictures_nothing_is_said(lab: PictureLab) -> None:
     import msgspec
 
     few = msgspec.structs.replace(lab.pictures, test=lab.pictures.test[:10])

@@ -10,8 +10,8 @@ import torch
 
 from rigwise.telemetry.reading import load_run
 from rigwise.train.experiment import run_experiment
-from rigwise.train.lab import Lab
 from rigwise.train.network.model import build_model
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.smoke import smoke
 from rigwise.train.step.device import CudaDevice
 from rigwise.train.step.normalise import Normalise
@@ -47,14 +47,14 @@ def test_event_times_add_up_to_the_wall_time(record_property: Note) -> None:
     assert total == pytest.approx(wall, rel=0.1)
 
 
-def test_batches_for_a_gpu_are_pinned_and_the_same(make_lab: Callable[..., Lab]) -> None:
+def test_batches_for_a_gpu_are_pinned_and_the_same(make_lab: Callable[..., PictureLab]) -> None:
     batches = list(make_lab(device=CudaDevice()).material.stream(make_lab().pictures.train, 4).train_batches(3))
     plain = list(make_lab().material.stream(make_lab().pictures.train, 4).train_batches(3))
     assert all(images.is_pinned() for images, _ in batches)
     assert all(torch.equal(one[0], other[0]) for one, other in zip(batches, plain, strict=True))
 
 
-def test_every_row_of_the_experiment_is_measured(make_lab: Callable[..., Lab], record_property: Note) -> None:
+def test_every_row_of_the_experiment_is_measured(make_lab: Callable[..., PictureLab], record_property: Note) -> None:
     lab = make_lab(device=CudaDevice())
     experiment = run_experiment(lab)
     full = [row for row in experiment.rows if row.val_total]
@@ -70,7 +70,7 @@ def test_every_row_of_the_experiment_is_measured(make_lab: Callable[..., Lab], r
     assert all(step.step_seconds > 0 for step in steps)
 
 
-def test_out_of_memory_halves_the_batch(make_lab: Callable[..., Lab], record_property: Note) -> None:
+def test_out_of_memory_halves_the_batch(make_lab: Callable[..., PictureLab], record_property: Note) -> None:
     total = torch.cuda.mem_get_info()[1]
     torch.cuda.empty_cache()
     # PyTorch itself refuses to go beyond this share, so the card's real memory does not matter.
@@ -102,7 +102,7 @@ def test_nvml_and_nvidia_smi_agree(record_property: Note) -> None:
     assert min(before, after) - 3 <= gpu.temperature_celsius.need() <= max(before, after) + 3
 
 
-def test_the_page_of_a_gpu_run_has_its_memory(make_lab: Callable[..., Lab], tmp_path: Path) -> None:
+def test_the_page_of_a_gpu_run_has_its_memory(make_lab: Callable[..., PictureLab], tmp_path: Path) -> None:
     from rigwise.report.html import render_report
 
     lab = make_lab(device=CudaDevice())

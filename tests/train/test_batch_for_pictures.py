@@ -18,13 +18,13 @@ from rigwise.train.batch.for_pictures import with_found_batch
 from rigwise.train.batch.search import Effort
 from rigwise.train.batch.verdict import NoBatchHolds
 from rigwise.train.experiment import run_experiment
-from rigwise.train.lab import Lab
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.cache.choice import CacheRequest, open_cache
 from rigwise.train.progress import Silent
-from rigwise.train.step.trial import SMALLEST_BATCH
+from rigwise.train.step.plan import SMALLEST_BATCH
 from rigwise.units import MIB
 
-MakeLab = Callable[..., Lab]
+MakeLab = Callable[..., PictureLab]
 SHORT = Effort(soak_steps=8)
 
 

@@ -8,11 +8,11 @@ from simulated_gpu import SimulatedGpu
 from rigwise.records.run import TrialResult
 from rigwise.telemetry.reading import load_run
 from rigwise.train.experiment import run_experiment
-from rigwise.train.lab import Lab
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.step.vram_simulation import simulate_vram
 from rigwise.units import GIB, MIB
 
-MakeLab = Callable[..., Lab]
+MakeLab = Callable[..., PictureLab]
 
 
 def test_without_a_gpu_every_cuda_row_says_why(make_lab: MakeLab) -> None:

@@ -7,10 +7,10 @@ import torch
 from rigwise.records.ceilings import Bound
 from rigwise.telemetry.reading import load_run
 from rigwise.train.experiment import run_experiment
-from rigwise.train.lab import Lab
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.trial_ceilings import TrialFeed, trial_ceilings
 
-MakeLab = Callable[..., Lab]
+MakeLab = Callable[..., PictureLab]
 
 
 def test_a_trial_is_measured_stage_by_stage_and_leaves_no_trace(make_lab: MakeLab) -> None:

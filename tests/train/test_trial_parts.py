@@ -9,9 +9,9 @@ from rigwise.records.run import Step
 from rigwise.train.step.device import CpuDevice
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
 from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.plan import TrialPlan, learning_rate_share
 from rigwise.train.step.scoring import Scores, score
 from rigwise.train.step.step_clock import HostClock
-from rigwise.train.step.trial import TrialPlan, learning_rate_share
 
 
 def plan(steps: int, warmup_steps: int = 0) -> TrialPlan:

@@ -18,7 +18,7 @@ from rigwise.speech import say
 from rigwise.statistics import difference_interval
 from rigwise.train.audit.backgrounds import Background, background_of, donors, with_background
 from rigwise.train.full_trial import Trained
-from rigwise.train.lab import Lab
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.decode import Pixels
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.scoring import score
@@ -31,7 +31,7 @@ MIN_PICTURES = 20
 Labels = npt.NDArray[np.int64]
 
 
-def counterfactual(lab: Lab, chosen: Trained) -> Counterfactual:
+def counterfactual(lab: PictureLab, chosen: Trained) -> Counterfactual:
     """What other backgrounds do to the chosen model, on the split held back."""
     pictures, labels = _held_back(lab, chosen.result.batch_size)
     backgrounds = [background_of(picture) for picture in pictures]
@@ -49,7 +49,7 @@ def counterfactual(lab: Lab, chosen: Trained) -> Counterfactual:
     return _counted(chosen, labels, num_skipped, as_they_are, on_same, on_other, labels[other])
 
 
-def _held_back(lab: Lab, batch_size: int) -> tuple[list[Pixels], Labels]:
+def _held_back(lab: PictureLab, batch_size: int) -> tuple[list[Pixels], Labels]:
     """The pictures of the split nobody chose by, as the model sees them, and their labels."""
     pictures = lab.pictures.test or lab.pictures.val
     drawn = np.random.default_rng(lab.recipe.training.seed).permutation(len(pictures))[:MOST_PICTURES]
@@ -65,7 +65,7 @@ def _swapped(kept: Sequence[tuple[Pixels, Background]], donor_places: Sequence[i
     ]
 
 
-def _answers(lab: Lab, chosen: Trained, pictures: Sequence[Pixels], labels: Labels) -> Labels:
+def _answers(lab: PictureLab, chosen: Trained, pictures: Sequence[Pixels], labels: Labels) -> Labels:
     """`(N,)`: the class the model names for each picture."""
     built = lab.build()
     built.model.load_state_dict(chosen.weights)

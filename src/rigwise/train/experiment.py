@@ -4,7 +4,6 @@ E1 (the rig) is noted and E7 (the comparison) is drawn by `guided.py`.
 """
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import msgspec
 
@@ -13,11 +12,9 @@ from rigwise.speech import say
 from rigwise.train.full_trial import Trained, run_full_trial
 from rigwise.train.headroom import why_larger_does_not_fit
 from rigwise.train.lab import Lab
-from rigwise.train.smoke import Smoke, smoke
-from rigwise.train.step.device import CpuDevice, Device
-from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.device import CpuDevice
 from rigwise.train.step.one_batch import BatchResult
-from rigwise.train.step.trial import SMALLEST_BATCH
+from rigwise.train.step.plan import SMALLEST_BATCH
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,10 +62,10 @@ def prove_one_batch(lab: Lab) -> tuple[list[TrialResult], str | None]:
     lab.progress.begin(say("one batch on each device"), None)
     gpu = lab.device if lab.device.is_gpu else None
     batch_size = lab.recipe.training.batch_size
-    proof = _prove(lab, gpu, batch_size)
+    proof = lab.prove(batch_size, gpu)
     while proof.out_of_memory and batch_size // 2 >= SMALLEST_BATCH:
         batch_size //= 2
-        proof = _prove(lab, gpu, batch_size)
+        proof = lab.prove(batch_size, gpu)
     lab.progress.end()
     links = proof.report.links
     rows = [lab.keep(_one_batch_row(lab, say("cpu one batch"), "cpu", proof.reference, links[0].text))]
@@ -83,13 +80,6 @@ def prove_one_batch(lab: Lab) -> tuple[list[TrialResult], str | None]:
         agreement = next(link.text for link in links if link.name == say("equal to the CPU result"))
         rows.append(lab.keep(_one_batch_row(lab, name, gpu.name, proof.result, failure or agreement)))
     return rows, failure
-
-
-def _prove(lab: Lab, gpu: Device | None, batch_size: int) -> Smoke:
-    built = lab.build()
-    with closing(lab.material.stream(lab.pictures.train, batch_size).train_batches(1)) as batches:
-        images, labels = next(batches)
-    return smoke(built.model, Normalise(built.mean, built.std), images, labels, gpu, lab.no_gpu)
 
 
 def _try_larger(lab: Lab, smaller: TrialResult, free_bytes: int, trained: dict[str, Trained]) -> list[TrialResult]:
@@ -138,7 +128,7 @@ def _not_run(lab: Lab, name: str, precision: str, batch_size: int, why: str) -> 
         device="cuda",
         precision=precision,
         batch_size=batch_size,
-        image_size=lab.recipe.pictures.image_size,
+        image_size=lab.gpu_image_size,
         steps=0,
         not_run=why,
     )

@@ -16,9 +16,12 @@ from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
 from rigwise.train.lab import Lab
+from rigwise.train.progress import Progress
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
-from rigwise.train.step.scoring import Scores, score
-from rigwise.train.step.trial import SMALLEST_BATCH, TrialInputs, TrialOutcome, TrialPlan, run_trial
+from rigwise.train.step.plan import SMALLEST_BATCH, TrialPlan
+from rigwise.train.step.scoring import Scored
+from rigwise.train.step.state import TrialState
+from rigwise.train.step.trial import TrialOutcome, run_trial
 
 SETTLING_STEPS = 3
 """Left out of step times: memory is taken and kernels are chosen in the first steps."""
@@ -31,8 +34,26 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     weights: dict[str, Tensor]
     """State dict, on the CPU."""
-    review: Scores
+    review: Scored
     """On the split nobody chose by: test, or validation where there is no test split."""
+
+
+class Advance:
+    """Moves the progress bar; a trial's watcher."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def began(self, state: TrialState) -> None:
+        """The bar starts at the first step."""
+
+    def stepped(self, state: TrialState) -> None:
+        """One step further."""
+        self._progress.advance()
+
+    def goes_on(self, state: TrialState) -> bool:
+        """Always."""
+        return True
 
 
 def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tuple[list[TrialResult], Trained | None]:
@@ -62,15 +83,14 @@ def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
 
 def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
     """What the trial left, or that it ran out of memory, or why its loss failed."""
-    built = lab.build()
-    inputs = lab.material.inputs(built, plan.batch_size)
+    inputs = lab.inputs(plan.batch_size)
     began = lab.writer.elapsed()
     ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
         with lab.device.using():
-            outcome = run_trial(plan, inputs, lab.device, ledger, lab.progress.advance)
-            review = _review(lab, inputs, plan, outcome.precision)
+            outcome = run_trial(plan, inputs, lab.device, ledger, [Advance(lab.progress)])
+            review = inputs.review(inputs.model.eval(), outcome.precision)
     except LossIsNotFinite as error:
         return str(error)
     except (RuntimeError, MemoryError) as error:
@@ -86,13 +106,6 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
     return Trained(
         result=_row(lab, plan, ledger.steps, outcome, began), steps=tuple(ledger.steps), weights=weights, review=review
     )
-
-
-def _review(lab: Lab, inputs: TrialInputs, plan: TrialPlan, precision: str) -> Scores:
-    held_back = lab.pictures.test or lab.pictures.val
-    inputs.model.eval()
-    batches = lab.material.eval_batches(held_back, plan.batch_size)
-    return score(inputs.model, inputs.normalise, batches, lab.device, precision)
 
 
 def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome, began: float) -> TrialResult:
@@ -119,7 +132,7 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome
         temperature_celsius=_mean(gpu, "temperature_celsius"),
         power_draw_watts=_mean(gpu, "power_draw_watts"),
         val_correct=outcome.scores.num_correct,
-        val_total=len(outcome.scores.labels),
+        val_total=outcome.scores.num_answers,
         note="; ".join(outcome.notes),
     )
 

@@ -27,8 +27,8 @@ from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.counterfactual import counterfactual
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
-from rigwise.train.lab import Lab, image_size, recipe_model
 from rigwise.train.network.model import BuiltModel, must_take
+from rigwise.train.picture_lab import PictureLab, image_size, recipe_model
 from rigwise.train.pictures.cache.choice import cache_request, open_cache
 from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.preparation import Prepared
@@ -85,7 +85,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
         device, no_gpu = choose_device(rig.report)
         make_repeatable(recipe, device)
         with surroundings.sample(writer):
-            lab = Lab(
+            lab = PictureLab(
                 recipe=recipe,
                 pictures=pictures,
                 device=device,
@@ -105,14 +105,14 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
     return folder.path
 
 
-def _note_ceilings(lab: Lab, experiment: Experiment, *, asked: bool) -> None:
+def _note_ceilings(lab: PictureLab, experiment: Experiment, *, asked: bool) -> None:
     """What bounds the recommended trial, where that was asked for and there is one."""
     chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
     if asked and chosen is not None:
         lab.writer.fact("ceilings", trial_ceilings(lab, experiment.trained[chosen].result))
 
 
-def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:
+def _note_repeat(lab: PictureLab, experiment: Experiment, prepared: Prepared) -> None:
     """Whether a repeat was one."""
     earlier = prepared.request.earlier
     if earlier is not None:
@@ -121,7 +121,7 @@ def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:
         lab.writer.fact("repeat_equal", note.equal)
 
 
-def _with_found_batch(lab: Lab) -> Lab:
+def _with_found_batch(lab: PictureLab) -> PictureLab:
     """The lab at the batch size found; its recipe, which repeats the run without another search, says so too."""
     lab = with_found_batch(lab, default_device)
     write_text(lab.folder.recipe, write_recipe(lab.recipe))
@@ -168,7 +168,7 @@ def _note_rig(writer: RunWriter, folder: RunFolder, surroundings: Surroundings, 
     return note
 
 
-def _audit(lab: Lab, review: Review) -> AuditReport | None:
+def _audit(lab: PictureLab, review: Review) -> AuditReport | None:
     """What is suspicious about the pictures, before anything is measured on them."""
     section = lab.recipe.audit
     if section.sample == 0:
@@ -179,7 +179,7 @@ def _audit(lab: Lab, review: Review) -> AuditReport | None:
     return report
 
 
-def _conclude(lab: Lab, experiment: Experiment, audit: AuditReport | None) -> None:
+def _conclude(lab: PictureLab, experiment: Experiment, audit: AuditReport | None) -> None:
     """E7: the recommendation, what the recommended model says of pictures and backgrounds, and the model itself."""
     recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder))
     lab.writer.fact("recommendation", recommendation)

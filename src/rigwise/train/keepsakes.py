@@ -13,7 +13,7 @@ from rigwise.speech import say
 from rigwise.telemetry.run_folder import Manifest, RunFolder, write_text
 from rigwise.train.audit.review_file import leave_review
 from rigwise.train.full_trial import Trained
-from rigwise.train.lab import Lab
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.picture_ledger import FILE_NAME, picture_lines
 from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.recipe import write_recipe
@@ -49,7 +49,7 @@ def lock_lines() -> str:
     return "\n".join(sorted(installed, key=str.lower)) + "\n"
 
 
-def leave_model(folder: RunFolder, chosen: Trained, lab: Lab) -> None:
+def leave_model(folder: RunFolder, chosen: Trained, lab: PictureLab) -> None:
     """Write model.pt: timm name, classes, picture size and state dict, for `torch.load(weights_only=True)`.
 
     Raises:

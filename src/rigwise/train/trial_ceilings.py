@@ -1,6 +1,5 @@
 """The ceilings of a trial of the guided experiment: its own loop, run once more for measuring."""
 
-import torch
 from torch import Tensor
 
 from rigwise.records.ceilings import CeilingsReport
@@ -8,11 +7,11 @@ from rigwise.records.run import TrialResult
 from rigwise.train.ceilings.measure import ceilings
 from rigwise.train.ceilings.pace import Sampling
 from rigwise.train.ceilings.parts import LOGGING, part
-from rigwise.train.lab import Lab
+from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.loader import Batches
 from rigwise.train.step.ledger import Ledger
+from rigwise.train.step.state import make_optimizer, steps_of
 from rigwise.train.step.step_clock import step_clock
-from rigwise.train.step.trial import steps_of
 
 NEVER_ENDING = 10**9
 """Steps for which batches are asked; they are made as they are taken."""
@@ -21,7 +20,7 @@ NEVER_ENDING = 10**9
 class TrialFeed:
     """The batches of a trial, with any number of decode threads."""
 
-    def __init__(self, lab: Lab, batch_size: int, num_threads: int) -> None:
+    def __init__(self, lab: PictureLab, batch_size: int, num_threads: int) -> None:
         self.num_threads = num_threads
         stream = lab.material.stream(lab.pictures.train, batch_size)
         stream.num_threads = num_threads
@@ -32,12 +31,12 @@ class TrialFeed:
         return self._stream.train_batches(NEVER_ENDING)
 
 
-def trial_ceilings(lab: Lab, trial: TrialResult) -> CeilingsReport:
+def trial_ceilings(lab: PictureLab, trial: TrialResult) -> CeilingsReport:
     """What bounds this trial's loop, and what would make it faster; nothing of the experiment changes."""
     plan = lab.plan(trial.name, trial.precision, trial.batch_size)
-    inputs = lab.material.inputs(lab.build(), trial.batch_size)
+    inputs = lab.inputs(trial.batch_size)
     model = inputs.model.to(lab.device.torch_device).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay)
+    optimizer = make_optimizer(model, plan)
     take_step = steps_of(plan, inputs, lab.device, optimizer)
     clock = step_clock(lab.device)
     ledger = Ledger(plan.name, lab.writer.elapsed, lambda _: None, lambda _: None)

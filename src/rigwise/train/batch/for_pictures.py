@@ -15,8 +15,8 @@ from rigwise.train.batch.find import DEFAULT_EFFORT, find_batch
 from rigwise.train.batch.search import Effort
 from rigwise.train.batch.training import TorchTraining
 from rigwise.train.batch.verdict import NoBatchHolds
-from rigwise.train.lab import Lab, Material
-from rigwise.train.step.trial import SMALLEST_BATCH, mean_loss
+from rigwise.train.picture_lab import PictureLab, PictureMaterial
+from rigwise.train.step.plan import SMALLEST_BATCH
 
 ENDLESS_STEPS = 2**31
 
@@ -24,7 +24,7 @@ ENDLESS_STEPS = 2**31
 class PictureTraining(msgspec.Struct, frozen=True, kw_only=True):
     """Batch size to the training of an experiment, in fp32: mixed precision takes less."""
 
-    material: Material
+    material: PictureMaterial
     make_device: MakeDevice
 
     def __call__(self, batch_size: int) -> TorchTraining:
@@ -32,19 +32,19 @@ class PictureTraining(msgspec.Struct, frozen=True, kw_only=True):
         recipe = self.material.recipe
         torch.set_num_threads(recipe.cpu.num_threads)
         device = self.make_device()
-        inputs = self.material.inputs(self.material.build(), batch_size)
+        inputs = self.material.inputs(self.material.build(), batch_size, device)
         model = inputs.model.to(device.torch_device).train()
-        batches = iter(inputs.train_batches(ENDLESS_STEPS))
+        batches = iter(inputs.train_batches(ENDLESS_STEPS, 0))
         return TorchTraining(
             model=model,
             optimizer=torch.optim.AdamW(model.parameters(), lr=recipe.training.learning_rate),
-            loss=partial(mean_loss, inputs, device),
+            loss=inputs.loss,
             train_batch=lambda step: next(batches),
-            val_batches=inputs.val_batches,
+            val_batches=partial(self.material.eval_batches, self.material.pictures.val, batch_size),
         )
 
 
-def with_found_batch(lab: Lab, make_device: MakeDevice, effort: Effort = DEFAULT_EFFORT) -> Lab:
+def with_found_batch(lab: PictureLab, make_device: MakeDevice, effort: Effort = DEFAULT_EFFORT) -> PictureLab:
     """The lab with the largest batch size that holds on its GPU; the search is in the run folder.
 
     Without a GPU the batch stays as the recipe has it, and the run folder says why.
@@ -83,7 +83,7 @@ def probe_words(probe: BatchProbe) -> str:
     return say("batch {batch}: {text}", batch=probe.batch_size, text=probe.text)
 
 
-def _at(lab: Lab, found: BatchSearch) -> Lab:
+def _at(lab: PictureLab, found: BatchSearch) -> PictureLab:
     """The lab at the size found, which leaves no room for a larger one."""
     before = lab.recipe.training
     if before.batch_size != found.batch_size:

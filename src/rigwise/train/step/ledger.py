@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rigwise.records.run import Step, Validation
 from rigwise.speech import say
-from rigwise.train.step.scoring import Scores
+from rigwise.train.step.scoring import Scored
 from rigwise.train.step.step_clock import StepClock
 
 COLLECT_SECONDS = 0.5
@@ -85,7 +85,7 @@ class Ledger:
         if not math.isfinite(loss):
             raise LossIsNotFinite(say("the loss became {loss} at step {step}", loss=loss, step=step.step))
 
-    def validated(self, step: int, scores: Scores) -> None:
+    def validated(self, step: int, scores: Scored) -> None:
         """Accuracy was measured after `step`."""
         self._on_validation(
             Validation(
@@ -94,6 +94,6 @@ class Ledger:
                 at=self._clock(),
                 loss=scores.mean_loss,
                 correct=scores.num_correct,
-                total=len(scores.labels),
+                total=scores.num_answers,
             )
         )

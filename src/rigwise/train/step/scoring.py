@@ -1,6 +1,7 @@
 """What a model says of a whole split: probabilities, losses, and the counts drawn from them."""
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import msgspec
 import torch
@@ -8,6 +9,22 @@ from torch import Tensor, nn
 
 from rigwise.train.step.device import Device, autocast
 from rigwise.train.step.normalise import Normalise
+
+
+class Scored(Protocol):
+    """What a model says of a whole split, counted."""
+
+    @property
+    def mean_loss(self) -> float:
+        """Nats."""
+
+    @property
+    def num_correct(self) -> int:
+        """How many answers are right."""
+
+    @property
+    def num_answers(self) -> int:
+        """Of how many: pictures, or tokens."""
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +46,11 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     def num_correct(self) -> int:
         """How many predictions equal the label."""
         return int((self.predictions == self.labels).sum())
+
+    @property
+    def num_answers(self) -> int:
+        """How many pictures were scored."""
+        return len(self.labels)
 
     @property
     def mean_loss(self) -> float:

@@ -1,0 +1,80 @@
+"""What a trial works with, and everything its next step depends on."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+import msgspec
+import torch
+from torch import Tensor, nn
+
+from rigwise.train.batch.parity import Loss
+from rigwise.train.batch.recovery import RecoveringStep
+from rigwise.train.step.device import Device
+from rigwise.train.step.plan import SMALLEST_BATCH, TrialPlan, learning_rate_share
+from rigwise.train.step.scoring import Scored
+
+Batch = Sequence[Tensor]
+"""Tensors with one row for each sample."""
+
+
+class TrialInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trial works with: the model, and what its batches mean to it."""
+
+    model: nn.Module
+    loss: Loss
+    """Model and a batch that is still on the CPU to the mean loss, on the device; called inside autocast."""
+    train_batches: Callable[[int, int], Iterable[Batch]]
+    """Number of steps and the first of them (0-based) -> that many full batches."""
+    validate: Callable[[nn.Module, str], Scored]
+    """Model, in evaluation mode and on the device, and precision -> what it says of the validation split."""
+    review: Callable[[nn.Module, str], Scored]
+    """The same of the split nobody chose by: test, or validation where there is no test split."""
+
+
+class TrialState:
+    """Everything the next step depends on, beside the batches."""
+
+    def __init__(self, plan: TrialPlan, inputs: TrialInputs, device: Device) -> None:
+        self.plan = plan
+        self.device = device
+        self.model = inputs.model.to(device.torch_device).train()
+        self.optimizer = make_optimizer(self.model, plan)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, partial(learning_rate_share, plan=plan))
+        self.take_step = steps_of(plan, inputs, device, self.optimizer)
+        self.step = 0
+        """Optimiser steps taken."""
+        self.scores: Scored | None = None
+        """Of the last validation."""
+
+
+def begin_trial(plan: TrialPlan, inputs: TrialInputs, device: Device) -> TrialState:
+    """The state before the first step, decided by the plan's seed."""
+    torch.manual_seed(plan.seed)
+    device.reset_peak()
+    return TrialState(plan, inputs, device)
+
+
+def make_optimizer(model: nn.Module, plan: TrialPlan) -> torch.optim.Optimizer:
+    """The optimiser a plan asks for."""
+    return torch.optim.AdamW(model.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay)
+
+
+def steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: torch.optim.Optimizer) -> RecoveringStep:
+    """Takes one optimiser step per batch; returns the loss, still on the device."""
+    return RecoveringStep(
+        inputs.model,
+        optimizer,
+        inputs.loss,
+        device=device,
+        precision=plan.precision,
+        smallest=SMALLEST_BATCH,
+        watch_loss=plan.precision == "fp16",  # whose loss scale waits for the device in every step anyway
+    )
+
+
+def validated(state: TrialState, inputs: TrialInputs) -> Scored:
+    """Scores on the validation split; the model is in training mode before and after."""
+    state.model.eval()
+    scores = inputs.validate(state.model, state.take_step.precision)
+    state.model.train()
+    return scores
