@@ -25,10 +25,10 @@ class TrialPlan(msgspec.Struct, frozen=True, kw_only=True):
     warmup_steps: int
     seed: int
 
-    def validates_after(self, step: int) -> bool:
-        """Whether validation follows step number `step` (1-based)."""
-        marks = {math.ceil(self.steps * part / NUM_VALIDATIONS) for part in range(1, NUM_VALIDATIONS + 1)}
-        return step in marks
+    @property
+    def validation_steps(self) -> frozenset[int]:
+        """The steps (1-based) that validation follows."""
+        return frozenset(math.ceil(self.steps * part / NUM_VALIDATIONS) for part in range(1, NUM_VALIDATIONS + 1))
 
 
 def learning_rate_share(step: int, plan: TrialPlan) -> float:

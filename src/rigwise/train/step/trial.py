@@ -57,6 +57,7 @@ def run_trial(
     state = begin_trial(plan, inputs, device)
     for watcher in watchers:
         watcher.began(state)
+    validation_steps = plan.validation_steps
     clock = step_clock(device)
     clock.start()
     asked = time.perf_counter()
@@ -67,7 +68,7 @@ def run_trial(
         state.step += 1
         clock.end_step()
         ledger.note(loss, data_seconds, clock)
-        validates = plan.validates_after(state.step)
+        validates = state.step in validation_steps
         if validates:
             ledger.collect(clock, wait=True)
             state.scores = validated(state, inputs)
