@@ -5,6 +5,8 @@ Memory is always GiB or MiB (2^30, 2^20 bytes), never GB. Must not import anythi
 
 GIB = 2**30
 MIB = 2**20
+LEAST_SHARE = 0.001
+"""Smaller parts of a whole are not worth digits."""
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -59,3 +61,12 @@ def percent(ratio: float) -> str:
     ('82.4 %', '5.00 %')
     """
     return f"{significant(ratio * 100)} %"
+
+
+def share(ratio: float) -> str:
+    """A part of a whole as a percentage; small parts are only said to be small.
+
+    >>> share(0.9741), share(0.0241), share(0.0000555)
+    ('97.4 %', '2.4 %', 'under 0.1 %')
+    """
+    return f"{ratio * 100:.1f} %" if abs(ratio) >= LEAST_SHARE else f"under {LEAST_SHARE * 100} %"

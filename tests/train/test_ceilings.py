@@ -13,7 +13,8 @@ from torch import nn
 
 import rigwise
 from rigwise.errors import BadInput
-from rigwise.records.ceilings import Bound, CeilingsReport
+from rigwise.records.ceilings import Bound, Ceiling, CeilingsReport, Rate
+from rigwise.train.ceilings.judging import verdict
 from rigwise.train.ceilings.loop import Loop, mapped
 from rigwise.train.ceilings.measure import Flops, ceilings
 
@@ -236,3 +237,22 @@ def test_the_library_is_there_without_torch_being_imported() -> None:
     assert rigwise.Loop is Loop
     with pytest.raises(AttributeError, match="no_such_thing"):
         _ = rigwise.no_such_thing
+
+
+def test_a_loop_at_its_ceiling_is_not_said_to_have_an_upper_limit_below_it() -> None:
+    def rate(median: float) -> Rate:
+        return Rate(
+            median=median,
+            low=median * 0.9,
+            high=median * 1.1,
+            confidence_ratio=0.95,
+            num_blocks=9,
+            steps_per_block=4,
+            samples_per_step=8,
+        )
+
+    found = [Ceiling(name="loader", rate=rate(900)), Ceiling(name="compute", rate=rate(22.0))]
+    assert verdict(Bound.COMPUTE, found, rate(23.5), []).startswith(
+        "bound by computing (23.5 samples/s, all it can do)"
+    )
+    assert verdict(Bound.COMPUTE, found, rate(20), []).startswith("bound by computing (20.0 of at most 22.0 samples/s)")

@@ -10,7 +10,7 @@ from rich.text import Text
 from rigwise.records.ceilings import CeilingsReport, LeverResult, Rate, part_words, stage_words
 from rigwise.report.text import indented, printable
 from rigwise.speech import say
-from rigwise.units import duration, percent, significant
+from rigwise.units import duration, percent, share, significant
 
 
 class LeverRow(NamedTuple):
@@ -96,9 +96,22 @@ def rate_words(rate: Rate | None) -> str:
     )
 
 
-def part_rows(report: CeilingsReport) -> tuple[tuple[str, str, str], ...]:
-    """Part of a step, its duration and its share."""
-    return tuple((part_words(one.name), duration(one.seconds), percent(one.share_ratio)) for one in report.parts)
+class PartRow(NamedTuple):
+    """One line of where a step goes."""
+
+    name: str
+    time: str
+    share: str
+    bar_percent: float
+    """Length of its bar."""
+
+
+def part_rows(report: CeilingsReport) -> tuple[PartRow, ...]:
+    """Every part of a step, as the report has them."""
+    return tuple(
+        PartRow(part_words(one.name), duration(one.seconds), share(one.share_ratio), round(100 * one.share_ratio, 1))
+        for one in report.parts
+    )
 
 
 def ceilings_parts(report: CeilingsReport) -> dict[str, Any]:

@@ -19,6 +19,9 @@ from rigwise.report.figures import (
 from rigwise.speech import say
 from rigwise.statistics import percentile, smooth, wilson_interval
 
+LEAST_KEPT, MOST_KEPT = 0.5, 0.9
+"""What a moving average keeps of its past: an average over 2 to 10 steps."""
+
 
 def loss_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
     """Training loss against steps: every step faint, its moving average strong."""
@@ -35,7 +38,7 @@ def loss_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
         meta = {"trial": trial}
         raw = line(numbers, rounded(losses), trial, accents[trial], opacity=0.28, hoverinfo="skip", meta=meta)
         raw["line"] = {**raw["line"], "width": 1}
-        traces += [raw, line(numbers, rounded(smooth(losses)), trial, accents[trial], meta=meta)]
+        traces += [raw, line(numbers, rounded(smoothed(losses)), trial, accents[trial], meta=meta)]
     return Chart(
         id="loss",
         title=title,
@@ -56,13 +59,18 @@ def _loss_summary(by_trial: dict[str, list[Step]]) -> str:
     ends = [
         say("{trial}: {first} to {last} in {steps} steps", trial=trial, first=first, last=last, steps=len(steps))
         for trial, steps in by_trial.items()
-        for first, last in [(number(steps[0].loss), number(smooth([step.loss for step in steps])[-1]))]
+        for first, last in [(number(steps[0].loss), number(smoothed([step.loss for step in steps])[-1]))]
     ]
     return say("Training loss by step. {trials}.", trials="; ".join(ends))
 
 
+def smoothed(losses: Sequence[float]) -> list[float]:
+    """The moving average of a curve, over some tenth of it: one that keeps w of its past spans 1 / (1 - w) steps."""
+    return smooth(losses, weight=min(MOST_KEPT, max(LEAST_KEPT, 1 - 10 / max(1, len(losses)))))
+
+
 def _loss_caption(by_trial: dict[str, list[Step]]) -> str:
-    caption = say("Faint: every step. Strong: exponential moving average that keeps 0.9 of its past.")
+    caption = say("Faint: every step. Strong: exponential moving average over a tenth of the steps, 2 to 10.")
     for trial, steps in by_trial.items():
         broken = [step.step for step in steps if not math.isfinite(step.loss)]
         if broken:

@@ -12,7 +12,7 @@ from rigwise.speech import say
 from rigwise.train.ceilings.gap import LAUNCH_BOUND_RATIO
 from rigwise.train.ceilings.launch import LaunchCost
 from rigwise.train.ceilings.parts import UNEXPLAINED
-from rigwise.units import duration, percent, significant
+from rigwise.units import duration, percent, share, significant
 
 NOISE_RATIO = 0.05
 """Our choice: what two passes over the same work differ by on a quiet machine, beside their intervals."""
@@ -83,15 +83,20 @@ def contradictions(
 def verdict(bound: Bound, ceilings: Sequence[Ceiling], actual: Rate, parts: Sequence[Part]) -> str:
     """One sentence: the bound with its rates, what else could be reached, where the step goes."""
     (name, lowest), *others = ordered_ceilings(ceilings)
-    reached = say(
-        "{actual} of at most {ceiling} samples/s", actual=significant(actual.median), ceiling=significant(lowest.median)
-    )
-    sentences = [_bound_words(bound, name, others, reached)]
+    sentences = [_bound_words(bound, name, others, _reached(actual, lowest))]
     if bound is not Bound.BALANCED and others and others[0][1].median < WORTH_TELLING_TENFOLD * lowest.median:
         other, rate = others[0]
         sentences.append(say("{stage} alone could do {rate}", stage=stage_words(other), rate=significant(rate.median)))
     sentences.append(where_it_goes(actual, parts))
     return "; ".join(filter(None, sentences))
+
+
+def _reached(actual: Rate, ceiling: Rate) -> str:
+    """What the loop reaches of its lowest ceiling; where it reaches it, no "at most": the rest is noise."""
+    rates = {"actual": significant(actual.median), "ceiling": significant(ceiling.median)}
+    if actual.median >= ceiling.median:
+        return say("{actual} samples/s, all it can do", **rates)
+    return say("{actual} of at most {ceiling} samples/s", **rates)
 
 
 def _bound_words(bound: Bound, lowest: str, others: Sequence[tuple[str, Rate]], reached: str) -> str:
@@ -105,7 +110,7 @@ def _bound_words(bound: Bound, lowest: str, others: Sequence[tuple[str, Rate]], 
 def where_it_goes(actual: Rate, parts: Sequence[Part]) -> str:
     """The parts of a step that are worth a word."""
     told = [
-        say("{part} {share}", part=part_words(part.name), share=percent(part.share_ratio))
+        say("{part} {share}", part=part_words(part.name), share=share(part.share_ratio))
         for part in parts
         if abs(part.share_ratio) >= TOLD_RATIO
     ]

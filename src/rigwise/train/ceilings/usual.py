@@ -14,7 +14,7 @@ from rigwise.train.ceilings.lever import Change, Lever, cannot, replaced
 from rigwise.train.ceilings.loop import Loop, mapped, num_workers
 from rigwise.train.ceilings.parts import LOGGING
 from rigwise.train.ceilings.workers import WithWorkers, rebuilt
-from rigwise.units import percent
+from rigwise.units import share
 
 PREFETCH_FACTOR = 4
 """Batches each worker holds ready; PyTorch's own default is 2."""
@@ -235,12 +235,12 @@ def batch_lever(loop: Loop) -> Lever:
 
 def logging_lever(shares: Mapping[str, float]) -> Lever:
     """Logging less often: only the loop knows how."""
-    name, share = say("logging interval"), shares.get(LOGGING)
-    if share is None:
+    name, logging = say("logging interval"), shares.get(LOGGING)
+    if logging is None:
         return cannot(name, say('no part named "logging" was met; mark it: with rigwise.part("logging")'))
-    if share < LITTLE_RATIO:
-        return cannot(name, say("logging takes {share} of a step: nothing to gain", share=percent(share)))
-    words = say("logging takes {share} of a step; say how to log less: setting(...)", share=percent(share))
+    if logging < LITTLE_RATIO:
+        return cannot(name, say("logging takes {share} of a step: nothing to gain", share=share(logging)))
+    words = say("logging takes {share} of a step; say how to log less: setting(...)", share=share(logging))
     return cannot(name, words)
 
 
