@@ -114,11 +114,11 @@ def _one_batch_row(lab: Lab, name: str, device: str, batch: BatchResult, note: s
         image_size=lab.image_size,
         steps=1,
         step_mean_seconds=batch.seconds,
-        images_per_second=len(batch.logits) / batch.seconds,
         peak_allocated_bytes=during.peak_allocated if during else None,
         peak_reserved_bytes=during.peak_reserved if during else None,
         memory_total_bytes=during.total if during else None,
         note=note,
+        **lab.measured(len(batch.logits), 1, batch.seconds, None),
     )
 
 

@@ -123,7 +123,6 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome
         steps=len(steps),
         step_mean_seconds=mean,
         step_p95_seconds=percentile(times, 95),
-        images_per_second=plan.batch_size / mean,
         data_wait_ratio=min(1.0, sum(step.data_seconds for step in settled) / sum(times)),
         peak_allocated_bytes=memory.peak_allocated if memory else None,
         peak_reserved_bytes=memory.peak_reserved if memory else None,
@@ -134,6 +133,7 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome
         val_correct=outcome.scores.num_correct,
         val_total=outcome.scores.num_answers,
         note="; ".join(outcome.notes),
+        **lab.measured(plan.batch_size, len(steps), mean, outcome.scores),
     )
 
 
