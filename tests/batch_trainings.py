@@ -147,6 +147,54 @@ class SumsItsLoss(TorchTraining, kw_only=True):
         self.optimizer.step()
 
 
+class AsksForValues(TorchTraining, kw_only=True):
+    """Reads its loss back, looks whether it is finite and clips: what loops do."""
+
+    losses: list[float] = msgspec.field(default_factory=list)
+
+    def train_step(self, step: int) -> None:
+        loss = self.loss(self.model, self.train_batch(step))
+        if not torch.isfinite(loss):
+            raise ValueError("the loss is not finite")
+        self.losses.append(loss.item())
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+
+
+class ReadsAShape(TorchTraining, kw_only=True):
+    """Takes as many rows as a tensor says: what a trace cannot know."""
+
+    def train_step(self, step: int) -> None:
+        features, labels = self.train_batch(step)
+        kept = int((torch.zeros_like(labels) + labels >= 0).sum())
+        self.train_batch = lambda step: (features[:kept], labels[:kept])
+        super().train_step(step)
+
+
+def moved(batch_size: int) -> TorchTraining:
+    """Tied weights, a buffer, and the optimiser made before the model is moved and before a first step."""
+    torch.manual_seed(0)
+    embed = nn.Linear(32, 32)
+    tied = nn.Linear(32, 32, bias=False)
+    tied.weight = embed.weight
+    model = nn.Sequential(embed, nn.BatchNorm1d(32), tied)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.ones(2, 32)).sum().backward()
+    optimizer.step()
+    model.to("cpu")
+    rows_of = partial(rows, batch_size)
+    return TorchTraining(model=model, optimizer=optimizer, loss=mean_loss, train_batch=rows_of)
+
+
+def wide(batch_size: int) -> TorchTraining:
+    """Rows of 1 MiB each, made of one."""
+    training = real(batch_size)
+    training.loss = lambda model, batch: model(batch[0]).sum() + torch.zeros(batch_size, 2**18).exp().sum()
+    return training
+
+
 def of_kind(kind: type[TorchTraining], batch_size: int) -> TorchTraining:
     parts = real(batch_size)
     return kind(

@@ -15,7 +15,7 @@ import torch
 
 from rigwise.records.batch import Phase
 from rigwise.sources.children import Tell
-from rigwise.train.batch.memory import memory_now
+from rigwise.train.batch.memory import MemoryGauge
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
 from rigwise.train.batch.training import Training
 from rigwise.train.step.device import CpuDevice, CudaDevice, Device, DeviceMemory, first_gpu
@@ -24,9 +24,14 @@ Build = Callable[[int], Training]
 """Batch size to the training at that size, on the device."""
 MakeDevice = Callable[[], Device]
 
-PRELOADED = ("rigwise.train.batch.child", "torch._dynamo", "torch._subclasses.fake_tensor")
-"""What the fork server imports once. The first optimiser step imports torch._dynamo, which takes seconds; none of them
-calls CUDA by being imported."""
+PRELOADED = (
+    "rigwise.train.batch.child",
+    "torch._dynamo",
+    "torch._subclasses.fake_tensor",
+    "rigwise.train.batch.for_pictures",
+)
+"""What the fork server imports once. The first optimiser step imports torch._dynamo, which takes seconds, and guided
+experiments import timm; none of them calls CUDA by being imported."""
 SHORT_STEPS = 5
 """Our choice: memory settles in the second step, once gradients and optimiser state exist; a few more show that."""
 LINES_TOLD = 12
@@ -95,13 +100,13 @@ class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
         """Run it; ends quietly whatever the training raises."""
         device = self.make_device()
         with device.using():
-            tell(self._outcome(device, tell, folder))
+            tell(self._outcome(device, MemoryGauge(device), tell, folder))
 
-    def _outcome(self, device: Device, tell: Tell, folder: Path) -> Failed | Ran:
+    def _outcome(self, device: Device, gauge: MemoryGauge, tell: Tell, folder: Path) -> Failed | Ran:
         try:
-            self._run(device, tell, folder)
+            self._run(device, gauge, tell, folder)
         except Exception as error:
-            memory = memory_now(device)  # before the frames that hold the activations are gone
+            memory = gauge.read()  # before the frames that hold the activations are gone
             known = {"free_bytes": memory.free, "total_bytes": memory.total} if memory else {}
             lines = traceback.format_exception(error)
             return Failed(
@@ -110,20 +115,20 @@ class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
                 trace="".join(lines[-LINES_TOLD:]),
                 memory=memory,
             )
-        return Ran(memory=memory_now(device))
+        return Ran(memory=gauge.read())
 
-    def _run(self, device: Device, tell: Tell, folder: Path) -> None:
+    def _run(self, device: Device, gauge: MemoryGauge, tell: Tell, folder: Path) -> None:
         def phase(name: Phase, work: Callable[[], object], steps: int) -> None:
             tell(Entered(phase=name))
             work()
             device.synchronize()
-            tell(Reached(phase=name, steps=steps, memory=memory_now(device)))
+            tell(Reached(phase=name, steps=steps, memory=gauge.read()))
 
         def train(name: Phase, steps: range) -> None:
             for step in steps:
                 phase(name, partial(training.train_step, step), step + 1)
 
-        tell(Started(pid=os.getpid(), uuid=device.uuid, is_gpu=device.is_gpu, memory=memory_now(device)))
+        tell(Started(pid=os.getpid(), uuid=device.uuid, is_gpu=device.is_gpu, memory=gauge.read()))
         tell(Entered(phase="build"))
         training = self.build(self.batch_size)
         first = min(SHORT_STEPS, self.num_steps)
