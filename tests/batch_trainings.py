@@ -188,6 +188,55 @@ def moved(batch_size: int) -> TorchTraining:
     return TorchTraining(model=model, optimizer=optimizer, loss=mean_loss, train_batch=rows_of)
 
 
+def compiled(folder: str, graph_bytes: int, batch_size: int) -> TorchTraining:
+    """Notes that it compiled; what compiling keeps is `graph_bytes`."""
+    with (Path(folder) / "compiled").open("a") as noted:
+        print(batch_size, file=noted)
+    training = of_kind(KeepsItsGraphs, batch_size)
+    training.model = torch.compile(training.model, backend="eager")
+    training.graph_bytes = graph_bytes
+    return training
+
+
+class KeepsItsGraphs(TorchTraining, kw_only=True):
+    """Holds so much from its first step on."""
+
+    graph_bytes: int = 0
+    graphs: list[Tensor] = msgspec.field(default_factory=list)
+
+    def train_step(self, step: int) -> None:
+        super().train_step(step)
+        if not self.graphs:
+            self.graphs.append(torch.zeros(self.graph_bytes, dtype=torch.uint8))
+
+
+class Accumulates(TorchTraining, kw_only=True):
+    """Four micro-batches a step, the first one far larger than the others."""
+
+    def train_step(self, step: int) -> None:
+        features, labels = self.train_batch(step)
+        self.optimizer.zero_grad(set_to_none=True)
+        for part in range(4):
+            rows = slice(0, None) if part == 0 else slice(part, part + 1)
+            self.loss(self.model, (features[rows], labels[rows])).backward()
+        self.optimizer.step()
+
+
+class OnTheWrongDevice(nn.Module):
+    """Makes a tensor where it stands and not where its input is: lightning issue 17299."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        return features * torch.ones(features.shape)
+
+
+def on_the_wrong_device(batch_size: int) -> TorchTraining:
+    """A model elsewhere, whose layer mixes devices."""
+    training = real(batch_size)
+    training.model = nn.Sequential(training.model, OnTheWrongDevice()).to("meta")
+    training.train_batch = lambda step: tuple(tensor.to("meta") for tensor in rows(batch_size, step))
+    return training
+
+
 def wide(batch_size: int) -> TorchTraining:
     """Rows of 1 MiB each, made of one."""
     training = real(batch_size)

@@ -5,7 +5,6 @@ process ended.
 """
 
 import os
-import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,9 +14,11 @@ import torch
 
 from rigwise.records.batch import Phase
 from rigwise.sources.children import Tell
+from rigwise.speech import say
 from rigwise.train.batch.memory import MemoryGauge
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
 from rigwise.train.batch.training import Training
+from rigwise.train.fault_line import fault_line
 from rigwise.train.step.device import CpuDevice, CudaDevice, Device, DeviceMemory, first_gpu
 
 Build = Callable[[int], Training]
@@ -34,8 +35,6 @@ PRELOADED = (
 experiments import timm; none of them calls CUDA by being imported."""
 SHORT_STEPS = 5
 """Our choice: memory settles in the second step, once gradients and optimiser state exist; a few more show that."""
-LINES_TOLD = 12
-"""Of a traceback; the last ones name the line that failed."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,8 +67,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
     ran_out: OutOfMemory | None
     text: str
-    """First line of what was raised, with its type."""
-    trace: str
+    """First line of what was raised, with its type and, where memory is not the reason, the line that raised it."""
     memory: DeviceMemory | None
 
 
@@ -108,12 +106,9 @@ class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
         except Exception as error:
             memory = gauge.read()  # before the frames that hold the activations are gone
             known = {"free_bytes": memory.free, "total_bytes": memory.total} if memory else {}
-            lines = traceback.format_exception(error)
+            ran_out = out_of_memory(error, **known)
             return Failed(
-                ran_out=out_of_memory(error, **known),
-                text=f"{type(error).__name__}: {error}".splitlines()[0],
-                trace="".join(lines[-LINES_TOLD:]),
-                memory=memory,
+                ran_out=ran_out, text=_words(error, fault_line(error) if ran_out is None else ""), memory=memory
             )
         return Ran(memory=gauge.read())
 
@@ -136,6 +131,11 @@ class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
         phase("validation", training.validate, first)
         phase("checkpoint", partial(_save_and_load, training, folder / "checkpoint"), first)
         train("soak", range(first, self.num_steps))
+
+
+def _words(error: Exception, where: str) -> str:
+    said = f"{type(error).__name__}: {error}".splitlines()[0]
+    return say("{said} ({where})", said=said, where=where) if where else said
 
 
 def _save_and_load(training: Training, path: Path) -> None:

@@ -28,6 +28,12 @@ class Prober(msgspec.Struct, frozen=True, kw_only=True):
     make_device: MakeDevice
     silence_seconds: float
     holders: Holders
+    compiled: bool = False
+    """Whether `build` compiles its model."""
+
+    def compiling(self, build: Build) -> "Prober":
+        """The same for a training that compiles its model."""
+        return msgspec.structs.replace(self, build=build, compiled=True)
 
     def run(self, batch_size: int, num_steps: int) -> BatchProbe:
         """What became of this batch size.
@@ -55,6 +61,7 @@ class Prober(msgspec.Struct, frozen=True, kw_only=True):
             need_bytes=seen.need_bytes(),
             growth=seen.growth(),
             text=_words(seen, ending, self.silence_seconds),
+            compiled=self.compiled,
         )
         if ended == "ran":
             return probe

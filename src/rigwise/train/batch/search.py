@@ -10,7 +10,9 @@ from math import ceil
 
 import msgspec
 
+from rigwise.errors import BadInput
 from rigwise.records.batch import BatchProbe
+from rigwise.speech import say
 from rigwise.train.batch.child import SHORT_STEPS
 from rigwise.train.batch.sizes import next_size
 from rigwise.train.batch.verdict import fails_anyway, leaks, others_took
@@ -41,16 +43,23 @@ class NothingFits(Exception):
 
 
 class Search:
-    """One search; `probes` is what was tried, in order."""
+    """One search; `probes` is what was tried, in order.
+
+    Raises:
+        BadInput: the sizes make no sense.
+    """
 
     def __init__(
         self, run: Run, smallest: int, most: int, effort: Effort, told: Callable[[BatchProbe], object] | None = None
     ) -> None:
+        if not 1 <= smallest <= most or effort.soak_steps < 1:
+            raise _no_range(smallest, most, effort.soak_steps)
         self.probes: list[BatchProbe] = []
         self._run = run
         self._told = told
-        self._smallest = smallest
-        self._most = most
+        self.smallest = smallest
+        self.most = most
+        self._effort = effort
         self._soak_steps = effort.soak_steps
         self._planned_steps = effort.planned_steps
         self._num_steps = min(SHORT_STEPS, effort.soak_steps)
@@ -70,12 +79,22 @@ class Search:
             if not held:
                 size = self._down(failed)
                 continue
-            following = next_size(held, failed, self._most)
+            following = next_size(held, failed, self.most)
             if following is None and self._soaked(held):
                 return held
             if following is None:
                 self._num_steps = self._soak_steps
             size = following or held
+
+    def soaks(self, run: Run, most: int) -> "Search":
+        """Another search up to a size found by this one, of soaks alone: for compiled runs, which begin slowly.
+
+        Each size compiles for minutes, and compiling many keeps their graphs: so the size is searched without and
+        compiled once (https://github.com/mosaicml/composer/issues/2214).
+        """
+        search = Search(run, self.smallest, most, self._effort, self._told)
+        search._num_steps = self._soak_steps
+        return search
 
     def soak(self, size: int) -> BatchProbe:
         """A soak at this size; for a size that other ranks ask for."""
@@ -93,11 +112,11 @@ class Search:
             return probe
         # Everything from here on is a soak: what fails late is not found by short probes.
         self._num_steps = max(self._num_steps, self._soak_steps if probe.steps >= SHORT_STEPS else self._num_steps)
-        if size > self._smallest and not self._held_for(probe.steps + 1):
-            contrast = self._probe(self._smallest, self._num_steps)
+        if size > self.smallest and not self._held_for(probe.steps + 1):
+            contrast = self._probe(self.smallest, self._num_steps)
             if not contrast.held:
                 self._refuse_alike(probe, contrast)
-        elif size == self._smallest:
+        elif size == self.smallest:
             self._refuse_alike(probe, probe)
         return probe
 
@@ -156,10 +175,10 @@ class Search:
         """The next size below one that failed, with none below it known to hold."""
         if failed is None:  # sizes held in short probes, and soaks are asked for now
             return max(probe.batch_size for probe in self.probes if probe.held)
-        if failed <= self._smallest:
+        if failed <= self.smallest:
             raise NothingFits
         shorter = [probe.batch_size for probe in self.probes if probe.held and probe.batch_size < failed]
-        return max(shorter, default=max(self._smallest, failed // 2))
+        return max(shorter, default=max(self.smallest, failed // 2))
 
     def _soaked(self, size: int) -> bool:
         steps = self._steps_for(size) if self._num_steps >= self._soak_steps else self._soak_steps
@@ -169,3 +188,11 @@ class Search:
 def _same_step(one: BatchProbe, other: BatchProbe) -> bool:
     """Whether two probes ended at the same step, as far as the ratio tells."""
     return abs(one.steps - other.steps) <= max(1, SAME_STEP_RATIO * max(one.steps, other.steps))
+
+
+def _no_range(smallest: int, most: int, soak_steps: int) -> BadInput:
+    return BadInput(
+        say("no batch size to search"),
+        say("smallest {smallest}, most {most}, {steps} steps", smallest=smallest, most=most, steps=soak_steps),
+        say("give 1 <= smallest <= most, and at least one step"),
+    )
