@@ -15,6 +15,7 @@ from rigwise.speech import say
 from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
+from rigwise.train.batch.update import UpdateDoesNotFit
 from rigwise.train.lab import Lab
 from rigwise.train.progress import Progress
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
@@ -82,7 +83,7 @@ def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
 
 
 def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
-    """What the trial left, or that it ran out of memory, or why its loss failed."""
+    """What the trial left, or that it ran out of memory, or why no smaller batch would help it."""
     inputs = lab.inputs(plan.batch_size)
     began = lab.writer.elapsed()
     ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
@@ -91,7 +92,7 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
         with lab.device.using():
             outcome = run_trial(plan, inputs, lab.device, ledger, [Advance(lab.progress)])
             review = inputs.review(inputs.model.eval(), outcome.precision)
-    except LossIsNotFinite as error:
+    except (LossIsNotFinite, UpdateDoesNotFit) as error:
         return str(error)
     except (RuntimeError, MemoryError) as error:
         ran_out = out_of_memory(error)
