@@ -35,6 +35,7 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
     save_limit: int = 10**9
     crash_above: int = 10**9
     crash_with: str = ""
+    hang_in_validation_above: int = 10**9
 
     def train_step(self, step: int) -> None:
         if self.batch_size > self.train_limit or (self.batch_size > self.late_limit and step >= self.late_step):
@@ -43,6 +44,8 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
             CRASHES[self.crash_with]()
 
     def validate(self) -> None:
+        if self.batch_size > self.hang_in_validation_above:
+            time.sleep(600)
         if self.batch_size * self.val_times > self.val_limit:
             out_of_memory()
 
@@ -59,7 +62,37 @@ def layout_error() -> None:
     raise RuntimeError("cuDNN error: CUDNN_STATUS_NOT_SUPPORTED. This error may appear for a non-contiguous input.")
 
 
+def jax_exit() -> None:
+    """Ends as a program does whose library prints what went wrong."""
+    os.write(
+        2, b"W external/xla/bfc_allocator.cc:497] RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8 bytes."
+    )
+    os._exit(1)
+
+
+def bad_alloc() -> None:
+    """Ends as C++ does."""
+    os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n")
+    os.abort()
+
+
+def own_handler() -> None:
+    """Ends as a script that catches the error itself."""
+    print("CUDA out of memory. Tried to allocate 2.00 GiB. Choose a smaller batch.", flush=True)
+    raise SystemExit(1)
+
+
+def overcome() -> None:
+    """Tells of an error it overcame, and dies of another one."""
+    print("CUDA out of memory. Tried to allocate 2.00 GiB. Trying again.", flush=True)
+    ctypes.string_at(0)
+
+
 CRASHES = {
+    "jax_exit": jax_exit,
+    "bad_alloc": bad_alloc,
+    "own_handler": own_handler,
+    "overcome": overcome,
     "segfault": lambda: ctypes.string_at(0),
     "hang": lambda: time.sleep(600),
     "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
@@ -188,12 +221,18 @@ def moved(batch_size: int) -> TorchTraining:
     return TorchTraining(model=model, optimizer=optimizer, loss=mean_loss, train_batch=rows_of)
 
 
-def compiled(folder: str, graph_bytes: int, batch_size: int) -> TorchTraining:
-    """Notes that it compiled; what compiling keeps is `graph_bytes`."""
+def compiled(folder: str, batch_size: int) -> TorchTraining:
+    """Notes that it compiled."""
     with (Path(folder) / "compiled").open("a") as noted:
         print(batch_size, file=noted)
-    training = of_kind(KeepsItsGraphs, batch_size)
+    training = real(batch_size)
     training.model = torch.compile(training.model, backend="eager")
+    return training
+
+
+def with_graphs(graph_bytes: int, batch_size: int) -> TorchTraining:
+    """As one that compiled, and keeps so much for it."""
+    training = of_kind(KeepsItsGraphs, batch_size)
     training.graph_bytes = graph_bytes
     return training
 
@@ -208,6 +247,16 @@ class KeepsItsGraphs(TorchTraining, kw_only=True):
         super().train_step(step)
         if not self.graphs:
             self.graphs.append(torch.zeros(self.graph_bytes, dtype=torch.uint8))
+
+
+class KeepsItsOutputs(TorchTraining, kw_only=True):
+    """Keeps 2 MiB of outputs of each validation."""
+
+    outputs: list[Tensor] = msgspec.field(default_factory=list)
+
+    def validate(self) -> None:
+        super().validate()
+        self.outputs.append(torch.zeros(2 * 2**20, dtype=torch.uint8))
 
 
 class Accumulates(TorchTraining, kw_only=True):

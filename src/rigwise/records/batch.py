@@ -48,7 +48,11 @@ class BatchProbe(msgspec.Struct, frozen=True, kw_only=True):
     peaks: tuple[PhasePeak, ...] = ()
     need_bytes: int | None = None
     """The most it took of what was free at the start."""
+    step_seconds: float | None = None
+    """Median of its settled steps; None where too few ran."""
     growth: Growth | None = None
+    kept_by_validation_bytes: int = 0
+    """What each validation leaves behind; 0 where nothing stays."""
     cause: CauseName = ""
     text: str = ""
     """Why it ended so, in words."""

@@ -5,6 +5,7 @@ process ended.
 """
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,8 +34,10 @@ PRELOADED = (
 )
 """What the fork server imports once. The first optimiser step imports torch._dynamo, which takes seconds, and guided
 experiments import timm; none of them calls CUDA by being imported."""
+SETTLED_STEPS = 2
+"""Gradients and the optimiser's state exist after two steps: one that fails later needs more than those before it."""
 SHORT_STEPS = 5
-"""Our choice: memory settles in the second step, once gradients and optimiser state exist; a few more show that."""
+"""Our choice: a few more steps show that memory has settled."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +63,8 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     """Optimiser steps that ran to the end so far."""
     memory: DeviceMemory | None
+    seconds: float
+    """Since it was entered."""
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,9 +120,11 @@ class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
     def _run(self, device: Device, gauge: MemoryGauge, tell: Tell, folder: Path) -> None:
         def phase(name: Phase, work: Callable[[], object], steps: int) -> None:
             tell(Entered(phase=name))
+            began = time.perf_counter()
             work()
             device.synchronize()
-            tell(Reached(phase=name, steps=steps, memory=gauge.read()))
+            seconds = time.perf_counter() - began
+            tell(Reached(phase=name, steps=steps, memory=gauge.read(), seconds=seconds))
 
         def train(name: Phase, steps: range) -> None:
             for step in steps:
@@ -130,7 +137,9 @@ class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
         train("train", range(first))
         phase("validation", training.validate, first)
         phase("checkpoint", partial(_save_and_load, training, folder / "checkpoint"), first)
-        train("soak", range(first, self.num_steps))
+        if first < self.num_steps:
+            train("soak", range(first, self.num_steps))
+            phase("validation", training.validate, self.num_steps)  # a second one shows what the first one kept
 
 
 def _words(error: Exception, where: str) -> str:

@@ -15,10 +15,10 @@ from rigwise.sources.live import LiveSource
 from rigwise.speech import say
 from rigwise.train.batch.breakdown import Prediction, predict
 from rigwise.train.batch.causes import leak_words
-from rigwise.train.batch.child import SHORT_STEPS, Build, MakeDevice, default_device
+from rigwise.train.batch.child import Build, MakeDevice, default_device
 from rigwise.train.batch.probing import Holders, Prober
 from rigwise.train.batch.ranks import Ranks, ranks_here
-from rigwise.train.batch.search import Effort, NothingFits, Search
+from rigwise.train.batch.search import Effort, NothingFits, Search, fail_at_one_step
 from rigwise.train.batch.sizes import first_size
 from rigwise.train.batch.verdict import NoBatchHolds, another_rank_found_none, nothing_fits
 from rigwise.units import memory
@@ -130,17 +130,24 @@ def _notes(probes: Sequence[BatchProbe], size: int) -> Iterator[str]:
             need=memory(proof.need_bytes),
             free=memory(proof.free_at_start_bytes),
         )
-    if proof.growth is not None:
+    if proof.growth is not None or proof.kept_by_validation_bytes:
         yield leak_words(proof)
     above = [probe for probe in probes if not probe.held and probe.batch_size > size]
     for probe in sorted(above, key=lambda probe: probe.batch_size)[:1]:
         yield _why_not(probe)
-    late = [probe for probe in above if probe.cause == "late_peak" and probe.steps > SHORT_STEPS]
+    late = [probe for probe in above if probe.cause == "late_peak" and probe.phase == "soak"]
     yield from (_not_stable(probe) for probe in late[:1])
+    unmet = max((probe.steps * probe.batch_size for probe in late), default=0)
+    if unmet > proof.steps * size and not fail_at_one_step(late):
+        yield say(
+            "the {steps} steps of its proof end before sample {sample}, at which a larger batch failed",
+            steps=proof.steps,
+            sample=unmet,
+        )
 
 
 def _why_not(probe: BatchProbe) -> str:
-    if probe.phase == "validation":
+    if probe.phase == "validation" and probe.ended == "out_of_memory":
         return say(
             "batch {batch} trains, but its validation does not fit: a smaller batch for the validation lets it grow",
             batch=probe.batch_size,

@@ -4,7 +4,7 @@ Only a size that ran to the end of a soak is returned. A late failure is answere
 a soak at the smallest size: the same step of death there means that the batch is not the reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from math import ceil
 
@@ -13,6 +13,7 @@ import msgspec
 from rigwise.errors import BadInput
 from rigwise.records.batch import BatchProbe
 from rigwise.speech import say
+from rigwise.train.batch.causes import spilled_unseen, validations_left
 from rigwise.train.batch.child import SHORT_STEPS
 from rigwise.train.batch.sizes import next_size
 from rigwise.train.batch.verdict import fails_anyway, leaks, others_took
@@ -21,6 +22,11 @@ SAME_STEP_RATIO = 0.05
 """Our choice: deaths within 5 % of each other's step are at the same step; a batch of another size moves it by half."""
 MOST_SOAKS = 10
 """Our choice: a smaller batch meets the sample that was too large later; so many soaks long is it waited for."""
+CLIFF_TIMES = 5.0
+"""Our choice: a larger batch takes less time for each sample, unless its memory lies in the machine's RAM; then reports
+speak of 10 to 100 times as long (https://github.com/derrian-distro/LoRA_Easy_Training_Scripts/issues/267)."""
+FILLED_RATIO = 0.5
+"""Our choice: with half of the memory free nothing was moved out of it."""
 NOT_OF_THE_BATCH = ("crash", "hang", "fault")
 Run = Callable[[int, int], BatchProbe]
 """Batch size and number of steps to what became of them."""
@@ -121,7 +127,10 @@ class Search:
         return probe
 
     def _probe(self, size: int, num_steps: int | None = None) -> BatchProbe:
-        probe = self._run(size, num_steps or self._steps_for(size))
+        steps = num_steps or self._steps_for(size)
+        probe = self._run(size, steps)
+        if self._times_slower(probe) and self._times_slower(again := self._run(size, steps)):
+            probe = spilled_unseen(again, self._times_slower(again))
         self.probes.append(probe)
         if self._told is not None:
             self._told(probe)
@@ -132,21 +141,32 @@ class Search:
         return probe
 
     def _steps_for(self, size: int) -> int:
-        """Steps of a probe: enough to meet the samples on which larger batches failed late, within bounds.
-
-        Unless those failed at the same step: then the step is what counts, whatever its samples are.
-        """
+        """Steps of a probe: enough to meet the samples on which larger batches failed late, within bounds."""
         late = [probe for probe in self.probes if probe.cause == "late_peak"]
         if self._num_steps < self._soak_steps or not late:
             return self._num_steps
-        if any(_same_step(one, other) for one, other in combinations(late, 2) if one.batch_size != other.batch_size):
+        if fail_at_one_step(late):
             return max(self._soak_steps, *(probe.steps + 1 for probe in late))
         samples = max((probe.steps + 1) * probe.batch_size for probe in late)
         return min(max(self._soak_steps, ceil(samples / size)), MOST_SOAKS * self._soak_steps)
 
     def _dies_in_the_run(self, probe: BatchProbe) -> bool:
+        if probe.ended not in ("ran", "tight"):
+            return False
         death = probe.growth.step_of_death if probe.growth else None
-        return probe.ended in ("ran", "tight") and death is not None and death <= self._planned_steps
+        left = validations_left(probe)
+        is_last = left is not None and left * self._soak_steps <= self._planned_steps  # one validation after each soak
+        return is_last or (death is not None and death <= self._planned_steps)
+
+    def _times_slower(self, probe: BatchProbe) -> float:
+        """How many times as long a sample takes as in a smaller batch, memory being half full or more; 0: no cliff."""
+        free, need = probe.free_at_start_bytes, probe.need_bytes
+        smaller = [each for each in self.probes if each.held and each.batch_size < probe.batch_size]
+        fastest = min((each.step_seconds / each.batch_size for each in smaller if each.step_seconds), default=None)
+        if not probe.held or not fastest or not probe.step_seconds or not free or (need or 0) < FILLED_RATIO * free:
+            return 0.0
+        times = probe.step_seconds / probe.batch_size / fastest
+        return times if times >= CLIFF_TIMES else 0.0
 
     def _doubtful(self, probe: BatchProbe) -> bool:
         """Whether something else than the size of the batch may have ended it."""
@@ -183,6 +203,11 @@ class Search:
     def _soaked(self, size: int) -> bool:
         steps = self._steps_for(size) if self._num_steps >= self._soak_steps else self._soak_steps
         return any(probe.held and probe.batch_size == size and probe.steps >= steps for probe in self.probes)
+
+
+def fail_at_one_step(late: Iterable[BatchProbe]) -> bool:
+    """Whether two sizes failed at the same step: then the step is what counts, whatever its samples are."""
+    return any(_same_step(one, other) for one, other in combinations(late, 2) if one.batch_size != other.batch_size)
 
 
 def _same_step(one: BatchProbe, other: BatchProbe) -> bool:
