@@ -15,7 +15,9 @@ from rigwise.speech import say
 from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
+from rigwise.train.batch.update import UpdateDoesNotFit
 from rigwise.train.lab import Lab
+from rigwise.train.memory_snapshot import leave_snapshot, start_recording, stop_recording
 from rigwise.train.progress import Progress
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
 from rigwise.train.step.plan import SMALLEST_BATCH, TrialPlan
@@ -56,6 +58,24 @@ class Advance:
         return True
 
 
+class Recording:
+    """Has PyTorch record who takes a GPU's memory, in the first steps alone: they are not measured, and settle it."""
+
+    def began(self, state: TrialState) -> None:
+        """From here on."""
+        self._last_step = state.step + SETTLING_STEPS
+        start_recording(state.device)
+
+    def stepped(self, state: TrialState) -> None:
+        """Up to the steps whose times count."""
+        if state.step == self._last_step:
+            stop_recording(state.device)
+
+    def goes_on(self, state: TrialState) -> bool:
+        """Always."""
+        return True
+
+
 def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tuple[list[TrialResult], Trained | None]:
     """The rows this trial adds to the comparison, and what it left when some batch size ran to the end."""
     rows: list[TrialResult] = []
@@ -82,14 +102,14 @@ def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
 
 
 def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
-    """What the trial left, or that it ran out of memory, or why its loss failed."""
+    """What the trial left, or that it ran out of memory, or why no smaller batch would help it."""
     inputs = lab.inputs(plan.batch_size)
     began = lab.writer.elapsed()
     ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
         with lab.device.using():
-            outcome = run_trial(plan, inputs, lab.device, ledger, [Advance(lab.progress)])
+            outcome = run_trial(plan, inputs, lab.device, ledger, [Advance(lab.progress), Recording()])
             review = inputs.review(inputs.model.eval(), outcome.precision)
     except LossIsNotFinite as error:
         return str(error)
@@ -97,8 +117,12 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
         ran_out = out_of_memory(error)
         if ran_out is None:
             raise
-        return ran_out
+        held = leave_snapshot(lab.device, lab.folder.memory_snapshot)  # while the tensors are there
+        if held:
+            lab.writer.event("memory", f"{plan.name}: {held}")
+        return str(error) if isinstance(error, UpdateDoesNotFit) else ran_out
     finally:
+        stop_recording(lab.device)
         lab.progress.end()
     for note in outcome.notes:
         lab.writer.event("recovered", f"{plan.name}: {note}")

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from rigwise.records.smoke import Link, SmokeReport
 from rigwise.speech import say
+from rigwise.train.fault_line import fault_line
 from rigwise.train.step.device import CpuDevice, Device
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.one_batch import BatchResult, Judge, run_one_batch
@@ -69,11 +70,17 @@ def prove_batch(model: nn.Module, judge: Judge, batch: Sequence[Tensor], gpu: De
         result = run_one_batch(model, judge, batch, gpu)
     except RuntimeError as error:
         model.to("cpu")
-        links.append(Link(name=say("batch runs on the device"), ok=False, text=str(error).splitlines()[0]))
+        links.append(Link(name=say("batch runs on the device"), ok=False, text=_first_words(error)))
         out_of_memory = isinstance(error, torch.OutOfMemoryError)
         return Smoke(report=_report(links), reference=reference, out_of_memory=out_of_memory)
     links += _gpu_links(reference, result, gpu)
     return Smoke(report=_report(links), reference=reference, result=result)
+
+
+def _first_words(error: RuntimeError) -> str:
+    """What was raised, and at which line of the model's own file, if it has one."""
+    said, where = str(error).splitlines()[0], fault_line(error)
+    return say("{said} ({where})", said=said, where=where) if where else said
 
 
 def _gpu_links(reference: BatchResult, result: BatchResult, gpu: Device) -> Iterator[Link]:
