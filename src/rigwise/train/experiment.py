@@ -42,13 +42,16 @@ def run_experiment(lab: Lab) -> Experiment:
     free_bytes = _free_bytes(lab)
     batch_size = lab.recipe.training.batch_size
     last = rows[-1]
-    for precision in ("fp32", lab.device.mixed_precision):
+    for precision in dict.fromkeys(("fp32", lab.device.mixed_precision)):
         added, left = run_full_trial(lab, f"{_kind(lab)} {precision}", precision, batch_size)
         rows += added
         last = added[-1]
         if left is not None:
             trained[last.name] = left
             batch_size = last.batch_size
+    if lab.device.no_mixed_precision:
+        why = lab.device.no_mixed_precision
+        rows.append(lab.keep(_not_run(lab, say("cuda mixed precision"), "fp16", batch_size, why)))
     if lab.device.is_gpu:
         rows += _try_larger(lab, last, free_bytes, trained)
     return Experiment(rows=tuple(rows), trained=trained)
