@@ -18,6 +18,7 @@ LIBRARY = {
     "gradient_parity": "train.batch.parity",
     "out_of_memory": "train.batch.recognise",
     "part": "train.ceilings.parts",
+    "predictor": "train.predict.predictor",
     "worst_first": "train.batch.training",
 }
 """What people's own programs take from here, and its module: imported when asked for, for it imports torch."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.audit import AuditReport
+from rigwise.records.exported import ModelCard
 from rigwise.records.finding import CheckReport
 from rigwise.records.review import Review
 from rigwise.sources.live import LiveSource
@@ -26,7 +27,9 @@ from rigwise.train.choice import recommend
 from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.counterfactual import counterfactual
 from rigwise.train.experiment import Experiment, run_experiment
-from rigwise.train.keepsakes import leave_model, leave_what_repeats
+from rigwise.train.export.model_folder import FOLDER
+from rigwise.train.export.pictures import leave_model, trained_model
+from rigwise.train.keepsakes import leave_what_repeats
 from rigwise.train.network.model import BuiltModel, must_take
 from rigwise.train.picture_lab import PictureLab, image_size, recipe_model
 from rigwise.train.pictures.cache.choice import cache_request, open_cache
@@ -194,4 +197,15 @@ def _conclude(lab: PictureLab, experiment: Experiment, audit: AuditReport | None
         swapped = counterfactual(lab, chosen)
         needs_a_human = audit.needs_a_human or swapped.leans_on_background
         lab.writer.fact("audit", msgspec.structs.replace(audit, counterfactual=swapped, needs_a_human=needs_a_human))
-    leave_model(lab.folder, chosen, lab)
+    _note_model(lab, leave_model(lab, chosen.result, trained_model(lab, chosen)))
+
+
+def _note_model(lab: PictureLab, card: ModelCard) -> None:
+    """What the run left for other programs, and what asks it."""
+    if not card.program:
+        note = say("no exported program, weights only: {why}", why=card.why_no_program)
+        lab.writer.event("model not exported", card.why_no_program)
+    else:
+        note = say("{folder}: {proof}", folder=lab.folder.path / FOLDER, proof=card.proof)
+        lab.writer.fact("predict_command", f"rigwise predict {shlex.quote(printable(lab.folder.path))} PICTURES")
+    lab.writer.fact("model_note", note)
