@@ -53,11 +53,11 @@ def predict(
 
 
 def _show(report: "PredictReport", out: Path | None, *, json: bool) -> None:
-    """Print the answers, and write the table where one was asked for."""
+    """Print the answers, then write the table where one was asked for."""
     from rigwise.report.json_text import predict_json
     from rigwise.report.predict_text import predict_csv, predict_text
     from rigwise.telemetry.run_folder import write_text
 
+    put_out(predict_json(report) if json else predict_text(report))
     if out is not None:
         write_text(out, predict_csv(report))
-    put_out(predict_json(report) if json else predict_text(report))

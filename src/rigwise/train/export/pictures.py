@@ -9,13 +9,11 @@ import msgspec
 import safetensors.torch
 import timm
 import torch
-from torch import Tensor
 
 from rigwise import __version__
 from rigwise.records.exported import MODEL_SCHEMA, ModelCard, measured_accuracy
 from rigwise.records.run import TrialResult
 from rigwise.speech import say
-from rigwise.train.export.asking import probabilities
 from rigwise.train.export.folder import write_folder
 from rigwise.train.export.model_folder import CARD, FOLDER, LABELS, PROGRAM, WEIGHTS, card_text
 from rigwise.train.export.picture_classifier import PictureClassifier
@@ -28,6 +26,9 @@ from rigwise.train.network.model import BuiltModel
 from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.picture_set import Picture
 from rigwise.train.step.device import CpuDevice
+from rigwise.train.step.normalise import Normalise
+from rigwise.train.step.one_batch import exact_products
+from rigwise.train.step.scoring import Scores, score
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,26 +38,6 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Of its file; empty where there is none."""
     proof: str = ""
     why_not: str = ""
-
-
-class Scored(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model says of a split, on the CPU."""
-
-    labels: Tensor
-    """`(N,)` int64"""
-    probabilities: Tensor
-    """`(N, C)` fp32"""
-
-    @property
-    def num_correct(self) -> int:
-        """How many answers equal the label."""
-        return int((self.probabilities.argmax(dim=1) == self.labels).sum())
-
-    @property
-    def of_the_truth(self) -> list[float]:
-        """The probability of each picture's own label."""
-        own: list[float] = self.probabilities.gather(1, self.labels[:, None])[:, 0].tolist()
-        return own
 
 
 def trained_model(lab: PictureLab, chosen: Trained) -> BuiltModel:
@@ -74,9 +55,8 @@ def leave_model(lab: PictureLab, result: TrialResult, built: BuiltModel) -> Mode
     """
     lab.progress.begin(say("exporting the recommended model"), None)
     try:
-        classifier = PictureClassifier(built).eval()
-        program = _program(lab, classifier)
-        card, files = _card(lab, result, built, program, classifier)
+        program = _program(lab, PictureClassifier(built).eval())
+        card, files = _card(lab, result, built, program)
     finally:
         lab.progress.end()
     next_step = say("free some space, then repeat: rigwise train --from {folder}", folder=lab.folder.path)
@@ -97,14 +77,14 @@ def _program(lab: PictureLab, classifier: PictureClassifier) -> Program:
 
 
 def _card(
-    lab: PictureLab, result: TrialResult, built: BuiltModel, program: Program, classifier: PictureClassifier
+    lab: PictureLab, result: TrialResult, built: BuiltModel, program: Program
 ) -> tuple[ModelCard, dict[str, bytes]]:
     """model.json, and the files beside it."""
     labels = lab.pictures.classes
     files = {WEIGHTS: _weights(built), LABELS: "".join(f"{label}\n" for label in labels).encode()}
     files |= {PROGRAM: program.content} if program.content else {}
-    val = _scored(lab, result, classifier, lab.pictures.val)
-    test = _scored(lab, result, classifier, lab.pictures.test) if lab.pictures.test else None
+    val = _scored(lab, result, built, lab.pictures.val)
+    test = _scored(lab, result, built, lab.pictures.test) if lab.pictures.test else None
     held_back = test or val
     card = ModelCard(
         labels=labels,
@@ -124,7 +104,7 @@ def _card(
         why_no_program=program.why_not,
         proof=program.proof,
         accuracy=measured_accuracy("test" if test else "val", held_back.num_correct, len(held_back.labels)),
-        sureness=sureness(val.of_the_truth),
+        sureness=sureness(val.truth_probabilities.tolist()),
         files={name: sha256(content).hexdigest() for name, content in files.items()},
         rigwise_version=__version__,
         versions={"python": platform.python_version(), "torch": str(torch.__version__), "timm": timm.__version__},
@@ -140,12 +120,12 @@ def _weights(built: BuiltModel) -> bytes:
     return safetensors.torch.save(tensors, metadata={"format": "pt", "schema": MODEL_SCHEMA})
 
 
-def _scored(lab: PictureLab, result: TrialResult, classifier: PictureClassifier, pictures: Sequence[Picture]) -> Scored:
-    """The classifier on a split, in fp32, where its trial ran; it ends on the CPU."""
+def _scored(lab: PictureLab, result: TrialResult, built: BuiltModel, pictures: Sequence[Picture]) -> Scores:
+    """The model on a split, in fp32, where its trial ran; it ends on the CPU."""
     device = lab.device if lab.device.name == result.device else CpuDevice()
-    classifier.to(device.torch_device)
-    with closing(lab.material.stream(pictures, result.batch_size).eval_batches()) as batches:
-        found = [(truth, probabilities(classifier, images, device)) for images, truth in batches]
-    classifier.to(CpuDevice.torch_device)
-    truth, answers = zip(*found, strict=True)
-    return Scored(labels=torch.cat(truth), probabilities=torch.cat(answers))
+    built.model.to(device.torch_device)
+    with device.using(), exact_products():
+        batches = lab.material.eval_batches(pictures, result.batch_size)
+        scores = score(built.model, Normalise(built.mean, built.std), batches, device, "fp32")
+    built.model.to(CpuDevice.torch_device)
+    return scores

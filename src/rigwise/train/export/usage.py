@@ -4,14 +4,15 @@ They stand in model.json and in the README, and a test runs them as they are.
 """
 
 USAGE = """\
-import json, sys
+import json, pathlib, sys
 import numpy, torch
 from PIL import Image, ImageOps
 
-card = json.load(open("model.json", encoding="utf-8"))
+card = json.loads(pathlib.Path("model.json").read_text(encoding="utf-8"))
 program = torch.export.load("model.pt2").module()
 picture = ImageOps.exif_transpose(Image.open(sys.argv[1])).convert("RGB")
-side, (left, top) = min(picture.size), [(each - min(picture.size)) // 2 for each in picture.size]
+side = min(picture.size)
+left, top = (picture.width - side) // 2, (picture.height - side) // 2
 square = numpy.array(picture.crop((left, top, left + side, top + side)))
 image = torch.from_numpy(square).permute(2, 0, 1)[None]
 image = torch.nn.functional.interpolate(image, size=(card["image_size"],) * 2, mode="bilinear", antialias=True)

@@ -51,7 +51,7 @@ def paths_in(text: bytes) -> list[Path]:
     r"""The paths of a list: one a line, or ended by zero bytes as `find -print0` writes them.
 
     >>> paths_in(b"a 1.png\n\nb.png\n"), paths_in(b"a\n1.png\0")
-    ([PosixPath('a 1.png'), PosixPath('b.png')], [PosixPath('a\\n1.png')])
+    ([PosixPath('a 1.png'), PosixPath('b.png')], [PosixPath('a\n1.png')])
     """
     parts = text.split(b"\0") if b"\0" in text else text.splitlines()
     return [Path(os.fsdecode(part)) for part in parts if part]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 
 import msgspec
 
@@ -53,12 +54,11 @@ def _ask_all(ask: Predictor, pictures: Sequence[Listed], progress: Progress) -> 
     progress.begin(say("looking at pictures"), len(pictures))
     answers = []
     try:
-        found = ask([each.path for each in pictures if not each.why_not])
-        for picture in pictures:
-            answers.append(
-                _missing(picture) if picture.why_not else msgspec.structs.replace(next(found), truth=picture.truth)
-            )
-            progress.advance()
+        with closing(ask(each.path for each in pictures if not each.why_not)) as found:
+            for picture in pictures:
+                answer = _missing(picture) if picture.why_not else next(found)
+                answers.append(msgspec.structs.replace(answer, truth=picture.truth))
+                progress.advance()
     finally:
         progress.end()
     return answers
