@@ -34,7 +34,7 @@ def predict_csv(report: PredictReport) -> str:
     table.writerow(COLUMNS)
     for each in report.answers:
         sure = {True: "yes", False: "no", None: ""}[each.sure]
-        possible = " ".join(each.possible)
+        possible = "|".join(each.possible)
         table.writerow([each.path, each.label, f"{each.probability:.6f}", sure, possible, each.truth, ""])
     for bad in report.bad:
         table.writerow([bad.path, "", "", "", "", "", bad.reason])
@@ -42,18 +42,22 @@ def predict_csv(report: PredictReport) -> str:
 
 
 def _answers(report: PredictReport) -> Table:
+    """One row for each picture, and below it what else there is to say; `?` marks the unsure ones."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("  " + say("picture"), overflow="fold")
-    table.add_column(say("label"), overflow="fold")
-    table.add_column(say("probability"), justify="right")
-    table.add_column("", overflow="fold")
+    table.add_column("  " + say("label"), overflow="fold")
+    table.add_column(say("probability"), justify="right", no_wrap=True)
+    table.add_column(say("picture"), overflow="fold")
     for each in report.answers:
-        others = ", ".join(f"{guess.label} {percent(guess.probability)}" for guess in each.top[1:])
-        remark = " · ".join(filter(None, (others, _doubt(each), _fault(each))))
-        style = "yellow" if each.sure is False else ""
-        cells = (f"  {each.path}", each.label or "", percent(each.probability or 0.0), remark)
+        mark, style = ("? ", "yellow") if each.sure is False else ("  ", "")
+        cells = (mark + (each.label or ""), percent(each.probability or 0.0), each.path)
         table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
+        if remark := " · ".join(filter(None, (*_others(each), _doubt(each), _fault(each)))):
+            table.add_row("", "", Text(printable(remark)), style="dim")
     return table
+
+
+def _others(answer: Answer) -> Iterator[str]:
+    return (f"{guess.label} {percent(guess.probability)}" for guess in answer.top[1:])
 
 
 def _doubt(answer: Answer) -> str:
@@ -97,11 +101,11 @@ def _unsure(report: PredictReport) -> str:
     if known.threshold_ratio is None:
         return say("not marked: {count} validation pictures are too few to calibrate it", count=known.num_pictures)
     return say(
-        "{count} of {total}: not exactly one class from {threshold} on, the probability that {share} % of "
-        "{num} validation pictures gave their true class",
+        "{count} of {total}: not exactly one class has {threshold} or more, which {share} % of the {num} validation "
+        "pictures gave their true class",
         count=sum(each.sure is False for each in report.answers),
         total=len(report.answers),
-        threshold=f"{known.threshold_ratio:.3f}",
+        threshold=percent(known.threshold_ratio),
         share=f"{100 * known.coverage_ratio:.0f}",
         num=known.num_pictures,
     )
@@ -110,9 +114,9 @@ def _unsure(report: PredictReport) -> str:
 def _confusion(report: PredictReport) -> Table:
     """Counts, true class by row and answer by column."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("  " + say("folder \\ answer"))
+    table.add_column("  " + say("folder \\ answer"), overflow="fold")
     for label in report.labels:
-        table.add_column(printable(label), justify="right")
+        table.add_column(printable(label), overflow="fold", justify="right")
     for label, counts in zip(report.labels, report.confusion or (), strict=True):
         table.add_row(Text(f"  {printable(label)}"), *(Text(str(count)) for count in counts))
     return table
