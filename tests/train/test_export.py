@@ -162,6 +162,13 @@ def test_a_full_disk_is_one_clear_error_and_leaves_nothing(small_disk: Callable[
     assert list(place.iterdir()) == []
 
 
+def test_what_a_killed_attempt_left_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "model.unfinished").mkdir()
+    (tmp_path / "model.unfinished" / "half").touch()
+    write_folder(tmp_path / "model", {"model.json": b"{}"}, "")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["model", "model.json"]
+
+
 def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "mine").touch()

@@ -146,6 +146,25 @@ def test_a_gpu_too_small_for_one_picture_is_not_used(exported_model: ExportedMod
     assert "simulated:0 is not used: " in ask.notes[0]
 
 
+def test_a_gpu_that_is_asked_for_and_cannot_be_used_is_an_error(
+    exported_model: ExportedModel, paths: list[Path]
+) -> None:
+    with pytest.raises(BadInput, match="no GPU to predict on") as refused:
+        list(Predictor(exported_model, WrongGpu(), gpu_or_nothing=True)(paths))
+    assert "differ from the CPU's" in refused.value.why
+
+
+def test_a_gpu_whose_memory_goes_away_is_left(exported_model: ExportedModel, paths: list[Path]) -> None:
+    vram = simulate_vram(64 * MIB)
+    ask = Predictor(exported_model, SimulatedGpu(vram))
+    expected = list(ask(paths))
+    assert ask.device == "simulated:0"
+    vram.limit_bytes = 0
+    answers = list(ask(paths))
+    assert [each.label for each in answers] == [each.label for each in expected]
+    assert (ask.device, len(ask.notes)) == ("cpu", 1)
+
+
 @pytest.mark.parametrize("device", ["tpu", *([] if torch.cuda.is_available() else ["cuda"])])
 def test_no_such_device(exported_model: ExportedModel, device: str) -> None:
     with pytest.raises(BadInput):

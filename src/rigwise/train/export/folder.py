@@ -16,6 +16,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], next_step: str) -> None
         CannotWrite: read-only, not permitted, no space, or there already; nothing is left then.
     """
     unfinished = path.with_name(path.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)  # what a killed attempt left
     try:
         unfinished.mkdir()
         for name, content in files.items():

@@ -70,7 +70,7 @@ def _folder(place: Path) -> Path:
     elif not os.path.isdir(place):
         why = say("it is a file; the folder it lies in may be one")
     else:
-        why = say("there is no {name} in it: the run stopped before, or recommended no trial", name=CARD)
+        why = say("there is no {name} in it: the run has not come that far, or recommends no trial", name=CARD)
     raise BadInput(_no_model(place), why, say("give the folder of a finished run of: rigwise train DATA"))
 
 

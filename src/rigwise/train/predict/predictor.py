@@ -54,8 +54,8 @@ def predictor_of(model: ExportedModel, *, device: str = "auto", top: int = 1) ->
     gpu = None if device == "cpu" else first_gpu()
     if device == "cuda" and gpu is None:
         why = say("PyTorch {version} sees none", version=torch.__version__)
-        raise BadInput(say("no GPU to predict on"), why, say("rigwise smoke"))
-    return Predictor(model, gpu, top=top)
+        raise _no_gpu(why)
+    return Predictor(model, gpu, top=top, gpu_or_nothing=device == "cuda")
 
 
 class Predictor:
@@ -63,17 +63,19 @@ class Predictor:
 
     Attributes:
         card: what the model says of itself.
-        notes: why the GPU is not used though there is one, in words.
+        notes: why the GPU is not used, or not any more, though there is one.
     """
 
-    def __init__(self, model: ExportedModel, gpu: Device | None, *, top: int = 1) -> None:
+    def __init__(self, model: ExportedModel, gpu: Device | None, *, top: int = 1, gpu_or_nothing: bool = False) -> None:
         self.card: ModelCard = model.card
         self.notes: list[str] = []
         self._model = model
         self._top = min(top, len(self.card.labels))
-        self._classifier: Classifier = self._program(CpuDevice())
+        self._on_cpu: Classifier = self._program(CpuDevice())
+        self._classifier: Classifier = self._on_cpu
         self._device: Device = CpuDevice()
         self._unproved = gpu
+        self._gpu_or_nothing = gpu_or_nothing
 
     @property
     def device(self) -> str:
@@ -102,7 +104,12 @@ class Predictor:
 
     def _ask(self, images: Tensor) -> Tensor:
         """`(N, C)` probabilities; the first batch also proves the GPU."""
-        answers = probabilities(self._classifier, images, self._device)
+        if self._device.is_gpu:
+            try:
+                return probabilities(self._classifier, images, self._device)
+            except RuntimeError as error:  # others may have taken its memory, or it may be lost
+                self._refuse(self._device, first_line(error))
+        answers = probabilities(self._on_cpu, images, CpuDevice())
         if self._unproved is not None:
             gpu, self._unproved = self._unproved, None
             self._move_to(gpu, images, answers)
@@ -114,20 +121,25 @@ class Predictor:
             classifier = self._program(gpu)
             difference = float((probabilities(classifier, images, gpu) - expected).abs().max())
         except RuntimeError as error:
-            self.notes.append(say("{gpu} is not used: {why}", gpu=gpu.name, why=first_line(error)))
+            self._refuse(gpu, first_line(error))
             return
         # Written so that NaN counts as a difference.
         if difference <= GPU_TOLERANCE:
             self._classifier, self._device = classifier, gpu
-        else:
-            self.notes.append(
-                say(
-                    "{gpu} is not used: its probabilities differ from the CPU's by {difference} (at most {tolerance})",
-                    gpu=gpu.name,
-                    difference=f"{difference:.2g}",
-                    tolerance=f"{GPU_TOLERANCE:g}",
-                )
-            )
+            return
+        why = say(
+            "its probabilities differ from the CPU's by {difference} (at most {tolerance})",
+            difference=f"{difference:.2g}",
+            tolerance=f"{GPU_TOLERANCE:g}",
+        )
+        self._refuse(gpu, why)
+
+    def _refuse(self, gpu: Device, why: str) -> None:
+        """Go on on the CPU, and say why."""
+        if self._gpu_or_nothing:
+            raise _no_gpu(say("{gpu}: {why}", gpu=gpu.name, why=why))
+        self.notes.append(say("{gpu} is not used: {why}", gpu=gpu.name, why=why))
+        self._classifier, self._device = self._on_cpu, CpuDevice()
 
     def _program(self, device: Device) -> Callable[[Tensor], Tensor]:
         """The program on a device.
@@ -149,8 +161,10 @@ class Predictor:
     def _answer(self, path: str, row: Tensor) -> Answer:
         """In words what one row `(C,)` of probabilities says."""
         values, places = row.sort(descending=True, stable=True)
-        guesses = [Guess(label=self.card.labels[place], probability=value) for place, value in
-                   zip(places.tolist(), values.tolist(), strict=True)]  # fmt: skip
+        guesses = [
+            Guess(label=self.card.labels[place], probability=value)
+            for place, value in zip(places.tolist(), values.tolist(), strict=True)
+        ]
         threshold = self.card.sureness.threshold_ratio
         possible = tuple(guess.label for guess in guesses if threshold is not None and guess.probability >= threshold)
         return Answer(
@@ -161,3 +175,7 @@ class Predictor:
             possible=possible,
             top=tuple(guesses[: self._top]),
         )
+
+
+def _no_gpu(why: str) -> BadInput:
+    return BadInput(say("no GPU to predict on"), why, say("rigwise smoke"))
