@@ -18,6 +18,7 @@ LIBRARY = {
     "gradient_parity": "train.batch.parity",
     "out_of_memory": "train.batch.recognise",
     "part": "train.ceilings.parts",
+    "predictor": "train.predict.predictor",
     "prove_all_reduce": "train.all_reduce",
     "read_memory_snapshot": "train.memory_snapshot",
     "worst_first": "train.batch.training",

@@ -1,10 +1,14 @@
 """The guided experiment on pictures: audited first, reviewed afterwards, also with their backgrounds swapped."""
 
+import shlex
+
 import msgspec
 
 from rigwise.records.audit import AuditReport
+from rigwise.records.exported import ModelCard
 from rigwise.records.review import Review
 from rigwise.sources.live import LiveSource
+from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, write_text
 from rigwise.train.audit.auditing import audit_pictures
 from rigwise.train.audit.plan import AuditPlan
@@ -12,9 +16,10 @@ from rigwise.train.audit.review_file import leave_review
 from rigwise.train.batch.child import default_device
 from rigwise.train.batch.for_pictures import with_found_batch
 from rigwise.train.counterfactual import counterfactual
+from rigwise.train.export.model_folder import FOLDER
+from rigwise.train.export.pictures import leave_model, trained_model
 from rigwise.train.full_trial import Trained
 from rigwise.train.guide import Guide
-from rigwise.train.keepsakes import leave_model
 from rigwise.train.lab import Lab
 from rigwise.train.network.model import BuiltModel, must_take
 from rigwise.train.picture_lab import PictureLab, image_size, recipe_model
@@ -80,7 +85,7 @@ class PictureGuide(Guide[PictureLab]):
             needs_a_human = self._audit.needs_a_human or swapped.leans_on_background
             changes = {"counterfactual": swapped, "needs_a_human": needs_a_human}
             lab.writer.fact("audit", msgspec.structs.replace(self._audit, **changes))
-        leave_model(lab.folder, chosen, lab)
+        _note_model(lab, leave_model(lab, chosen.result, trained_model(lab, chosen)))
 
 
 def _refuse_unfit(recipe: Recipe, num_classes: int) -> BuiltModel:
@@ -88,3 +93,14 @@ def _refuse_unfit(recipe: Recipe, num_classes: int) -> BuiltModel:
     built = recipe_model(recipe, num_classes)
     must_take(built, image_size(recipe, on_gpu=first_gpu() is not None))
     return built
+
+
+def _note_model(lab: PictureLab, card: ModelCard) -> None:
+    """What the run left for other programs, and what asks it."""
+    if not card.program:
+        note = say("no exported program, weights only: {why}", why=card.why_no_program)
+        lab.writer.event("model not exported", card.why_no_program)
+    else:
+        note = say("{folder}: {proof}", folder=lab.folder.path / FOLDER, proof=card.proof)
+        lab.writer.fact("predict_command", f"rigwise predict {shlex.quote(printable(lab.folder.path))} PICTURES")
+    lab.writer.fact("model_note", note)

@@ -45,7 +45,7 @@ def run_one_batch(model: nn.Module, judge: Judge, batch: Sequence[Tensor], devic
     device.reset_peak()
     before = device.memory()
     model.train()
-    with device.using(), _exact_products(), without_chance(model):
+    with device.using(), exact_products(), without_chance(model):
         result = _measure(model, judge, batch, device, before)
     model.to("cpu")
     device.reset_peak()
@@ -82,7 +82,7 @@ def _measure(
     return result
 
 
-class _exact_products:  # noqa: N801 - reads as a statement
+class exact_products:  # noqa: N801 - reads as a statement
     """While inside, fp32 matrix products are computed in fp32."""
 
     def __enter__(self) -> None:
