@@ -14,13 +14,13 @@ from rigwise.train.batch.breakdown import Prediction, predict, traced
 from rigwise.train.batch.for_pictures import PictureTraining, with_found_batch
 from rigwise.train.batch.search import Effort
 from rigwise.train.batch.sizes import first_size
-from rigwise.train.lab import Lab
-from rigwise.train.step.trial import SMALLEST_BATCH
+from rigwise.train.picture_lab import PictureLab
+from rigwise.train.step.plan import SMALLEST_BATCH
 from rigwise.train.step.vram_simulation import simulate_vram
 from rigwise.units import GIB, MIB
 
 ATTENTION_MODEL = "test_vit.r160_in1k"
-MakeLab = Callable[..., Lab]
+MakeLab = Callable[..., PictureLab]
 
 
 def predicted(build: Callable[[int], Any]) -> Prediction:
