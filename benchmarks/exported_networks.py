@@ -22,7 +22,7 @@ from rigwise.train.network.model import build_model
 NETWORKS = (
     "tf_efficientnet_lite0", "resnet18", "mobilenetv3_small_050", "convnext_atto", "vit_tiny_patch16_224",
     "swin_tiny_patch4_window7_224", "efficientvit_b0", "ghostnet_100", "repvgg_a0", "regnetx_002", "levit_128s",
-    "mobilevit_xxs", "xcit_nano_12_p16_224", "densenet121", "test_maxvit", "test_coatnet", "test_nfnet",
+    "mobilevit_xxs", "xcit_nano_12_p16_224", "test_maxvit", "test_coatnet", "test_nfnet",
     "test_mambaout",
 )  # fmt: skip
 NUM_PASSES = 5
