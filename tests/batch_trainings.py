@@ -324,6 +324,21 @@ class BusyGpu(SimulatedGpu):
         return msgspec.structs.replace(super().memory(), total=self._total_bytes)
 
 
+class SharedGpu(SimulatedGpu):
+    """Others hold all but what is simulated."""
+
+    def __init__(self, total_bytes: int, left_bytes: int) -> None:
+        super().__init__(simulate_vram(left_bytes))
+        self._total_bytes = total_bytes
+
+    def memory(self) -> DeviceMemory:
+        return msgspec.structs.replace(super().memory(), total=self._total_bytes)
+
+
+def held_elsewhere(total_bytes: int, left_bytes: int) -> SharedGpu:
+    return SharedGpu(total_bytes, left_bytes)
+
+
 class DecodingGpu(SimulatedGpu):
     """A library takes 1 MiB more each time the memory is asked for, outside of PyTorch."""
 

@@ -7,16 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from rigwise.errors import CannotTell
-from rigwise.probes.gpu.gpus_from_nvml import read_gpus, read_num_gpus
-from rigwise.probes.gpu.processes import name_processes
 from rigwise.records.batch import BatchProbe, BatchSearch, proof_of
-from rigwise.records.gpu import GpuProcess
-from rigwise.sources.live import LiveSource
 from rigwise.speech import say
 from rigwise.train.batch.breakdown import Prediction, predict
 from rigwise.train.batch.causes import leak_words
 from rigwise.train.batch.child import Build, MakeDevice, default_device
-from rigwise.train.batch.probing import Holders, Prober
+from rigwise.train.batch.others import Holders, gpu_holders
+from rigwise.train.batch.probing import Prober
 from rigwise.train.batch.ranks import Ranks, ranks_here
 from rigwise.train.batch.search import Effort, NothingFits, Search, fail_at_one_step
 from rigwise.train.batch.sizes import first_size
@@ -24,13 +21,6 @@ from rigwise.train.batch.verdict import NoBatchHolds, another_rank_found_none, n
 from rigwise.units import memory
 
 DEFAULT_EFFORT = Effort()
-
-
-def gpu_holders(uuid: str) -> Sequence[GpuProcess]:
-    """The processes that hold memory of this GPU now, as the driver names them."""
-    source = LiveSource()
-    gpus = name_processes(source, read_gpus(source, read_num_gpus(source)))
-    return next((gpu.processes.value or () for gpu in gpus if gpu.uuid.value == uuid), ())
 
 
 def find_batch(
