@@ -286,6 +286,23 @@ def on_the_wrong_device(batch_size: int) -> TorchTraining:
     return training
 
 
+def resnet18(bf16: bool, batch_size: int) -> TorchTraining:
+    """torchvision's, on pictures of 224 pixels."""
+    from torchvision.models import resnet18
+
+    def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            return nn.functional.cross_entropy(model(batch[0]).float(), batch[1])
+
+    model = resnet18()
+    return TorchTraining(
+        model=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
+        loss=loss,
+        train_batch=lambda step: (torch.zeros(batch_size, 3, 224, 224), torch.zeros(batch_size, dtype=torch.long)),
+    )
+
+
 def wide(batch_size: int) -> TorchTraining:
     """Rows of 1 MiB each, made of one."""
     training = real(batch_size)

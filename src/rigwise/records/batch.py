@@ -15,7 +15,7 @@ CauseName = Literal[
 
 
 class PhasePeak(msgspec.Struct, frozen=True, kw_only=True):
-    """The most memory in use up to the end of a phase, in bytes."""
+    """The most memory in use during a phase, in bytes; on the CPU, up to its end."""
 
     phase: Phase
     peak_allocated_bytes: int

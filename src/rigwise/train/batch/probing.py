@@ -177,11 +177,18 @@ class _Seen:
         return max(taken, start.free - min(memory.free for memory in self.memories()))
 
     def peaks(self) -> tuple[PhasePeak, ...]:
-        """The peaks so far at the end of each phase."""
-        last = {each.phase: each.memory for each in self.reached if each.memory}
+        """The most that was in use in each phase."""
+        by_phase: dict[Phase, list[DeviceMemory]] = {}
+        for each in self.reached:
+            if each.memory:
+                by_phase.setdefault(each.phase, []).append(each.memory)
         return tuple(
-            PhasePeak(phase=phase, peak_allocated_bytes=memory.peak_allocated, peak_reserved_bytes=memory.peak_reserved)
-            for phase, memory in last.items()
+            PhasePeak(
+                phase=phase,
+                peak_allocated_bytes=max(memory.peak_allocated for memory in memories),
+                peak_reserved_bytes=max(memory.peak_reserved for memory in memories),
+            )
+            for phase, memories in by_phase.items()
         )
 
 
