@@ -14,6 +14,7 @@ from rigwise.records.run import Step, TrialResult
 from rigwise.speech import say
 from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
+from rigwise.train.batch.others import others_on
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
 from rigwise.train.batch.update import UpdateDoesNotFit
 from rigwise.train.lab import Lab
@@ -103,6 +104,9 @@ def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
 
 def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
     """What the trial left, or that it ran out of memory, or why no smaller batch would help it."""
+    others = others_on(lab.device)
+    if others:
+        lab.writer.event("memory", f"{plan.name}: {others}")
     inputs = lab.inputs(plan.batch_size)
     began = lab.writer.elapsed()
     ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
