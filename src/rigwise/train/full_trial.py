@@ -15,16 +15,18 @@ from rigwise.speech import say
 from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
 from rigwise.train.batch.others import others_on
-from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
+from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.batch.update import UpdateDoesNotFit
+from rigwise.train.checkpoint.run_checkpoints import OUT_OF_MEMORY
+from rigwise.train.checkpoint.trial import Checkpointing
 from rigwise.train.lab import Lab
 from rigwise.train.memory_snapshot import leave_snapshot, start_recording, stop_recording
 from rigwise.train.progress import Progress
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
 from rigwise.train.step.plan import SMALLEST_BATCH, TrialPlan
 from rigwise.train.step.scoring import Scored
-from rigwise.train.step.state import TrialState
-from rigwise.train.step.trial import TrialOutcome, run_trial
+from rigwise.train.step.state import TrialInputs, TrialState
+from rigwise.train.step.trial import TrialOutcome, Watcher, run_trial
 
 SETTLING_STEPS = 3
 """Left out of step times: memory is taken and kernels are chosen in the first steps."""
@@ -48,11 +50,11 @@ class Advance:
         self._progress = progress
 
     def began(self, state: TrialState) -> None:
-        """The bar starts at the first step."""
+        """The bar moves with the first step."""
 
     def stepped(self, state: TrialState) -> None:
         """One step further."""
-        self._progress.advance()
+        self._progress.update(state.step, state.plan.steps)
 
     def goes_on(self, state: TrialState) -> bool:
         """Always."""
@@ -77,23 +79,28 @@ class Recording:
         return True
 
 
+class TrialEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How one trial ended."""
+
+    row: TrialResult
+    left: Trained | None = None
+    """None where it did not run to the end."""
+    ran_out: bool = False
+    """Whether that was for want of memory."""
+
+
 def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tuple[list[TrialResult], Trained | None]:
     """The rows this trial adds to the comparison, and what it left when some batch size ran to the end."""
     rows: list[TrialResult] = []
     while True:
         plan = lab.plan(_unique(name, rows, batch_size), precision, batch_size)
-        outcome = _attempt(lab, plan)
-        if isinstance(outcome, Trained):
-            return [*rows, lab.keep(outcome.result)], outcome
-        if isinstance(outcome, str):
-            return [*rows, lab.keep(_did_not_finish(lab, plan, outcome))], None
-        rows.append(lab.keep(_did_not_finish(lab, plan, say("out of memory: {account}", account=outcome.text))))
-        lab.writer.event("out of memory", f"{plan.name}: {outcome.text}")
+        end = _given_up_before(lab, plan) or _attempt(lab, plan)
+        rows.append(end.row)
+        if not end.ran_out or batch_size // 2 < SMALLEST_BATCH:
+            return rows, end.left
         # The exception, and with it every frame that held activations, is gone by now.
         gc.collect()
         lab.device.reset_peak()
-        if batch_size // 2 < SMALLEST_BATCH:
-            return rows, None
         batch_size //= 2
         lab.progress.tell(say("{name}: out of memory, trying batch {batch}", name=plan.name, batch=batch_size))
 
@@ -102,8 +109,16 @@ def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
     return name if not rows else f"{name} batch {batch_size}"
 
 
-def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
-    """What the trial left, or that it ran out of memory, or why no smaller batch would help it."""
+def _given_up_before(lab: Lab, plan: TrialPlan) -> TrialEnd | None:
+    """How the trial failed in an earlier process of this run; one that ran to the end is taken from its checkpoint."""
+    row = lab.row(plan.name)
+    if lab.checkpoints is None or row is None or row.not_run is None:
+        return None
+    return TrialEnd(row=row, ran_out=lab.checkpoints.ran_out(plan.name))
+
+
+def _attempt(lab: Lab, plan: TrialPlan) -> TrialEnd:
+    """The trial trained: what it left, or that it ran out of memory, or why no smaller batch would help it."""
     others = others_on(lab.device)
     if others:
         lab.writer.event("memory", f"{plan.name}: {others}")
@@ -113,10 +128,10 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
         with lab.device.using():
-            outcome = run_trial(plan, inputs, lab.device, ledger, [Advance(lab.progress), Recording()])
+            outcome = run_trial(plan, inputs, lab.device, ledger, _watchers(lab, plan, inputs, ledger))
             review = inputs.review(inputs.model.eval(), outcome.precision)
     except LossIsNotFinite as error:
-        return str(error)
+        return TrialEnd(row=lab.keep(_did_not_finish(lab, plan, str(error))))
     except (RuntimeError, MemoryError) as error:
         ran_out = out_of_memory(error)
         if ran_out is None:
@@ -124,16 +139,27 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
         held = leave_snapshot(lab.device, lab.folder.memory_snapshot)  # while the tensors are there
         if held:
             lab.writer.event("memory", f"{plan.name}: {held}")
-        return str(error) if isinstance(error, UpdateDoesNotFit) else ran_out
+        if isinstance(error, UpdateDoesNotFit):
+            return TrialEnd(row=lab.keep(_did_not_finish(lab, plan, str(error))))
+        lab.writer.event(OUT_OF_MEMORY, f"{plan.name}: {ran_out.text}")
+        why = say("out of memory: {account}", account=ran_out.text)
+        return TrialEnd(row=lab.keep(_did_not_finish(lab, plan, why)), ran_out=True)
     finally:
         stop_recording(lab.device)
         lab.progress.end()
-    for note in outcome.notes:
+    for note in outcome.notes if lab.row(plan.name) is None else ():
         lab.writer.event("recovered", f"{plan.name}: {note}")
+    row = lab.keep(_row(lab, plan, ledger.steps, outcome, began))
     weights = {key: value.detach().cpu().clone() for key, value in inputs.model.state_dict().items()}
-    return Trained(
-        result=_row(lab, plan, ledger.steps, outcome, began), steps=tuple(ledger.steps), weights=weights, review=review
-    )
+    return TrialEnd(row=row, left=Trained(result=row, steps=tuple(ledger.steps), weights=weights, review=review))
+
+
+def _watchers(lab: Lab, plan: TrialPlan, inputs: TrialInputs, ledger: Ledger) -> list[Watcher]:
+    """Who is told how the trial goes on; checkpoints come last, since they keep what the others know."""
+    watchers: list[Watcher] = [Advance(lab.progress), Recording()]
+    if lab.checkpoints is not None:
+        watchers.append(Checkpointing(lab.checkpoints, plan, inputs, ledger, lab.trial_fingerprint(plan)))
+    return watchers
 
 
 def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome, began: float) -> TrialResult:
