@@ -19,6 +19,7 @@ from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.batch.update import UpdateDoesNotFit
 from rigwise.train.checkpoint.run_checkpoints import OUT_OF_MEMORY
 from rigwise.train.checkpoint.trial import Checkpointing
+from rigwise.train.knobs.early_stop import early_stop
 from rigwise.train.lab import Lab
 from rigwise.train.memory_snapshot import leave_snapshot, start_recording, stop_recording
 from rigwise.train.progress import Progress
@@ -186,7 +187,7 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome
         power_draw_watts=_mean(gpu, "power_draw_watts"),
         val_correct=outcome.scores.num_correct,
         val_total=outcome.scores.num_answers,
-        note="; ".join(outcome.notes),
+        note="; ".join((*outcome.notes, *outcome.remarks)),
         **lab.measured(plan.batch_size, len(steps), mean, outcome.scores),
     )
 

@@ -77,7 +77,7 @@ class PictureMaterial(msgspec.Struct, frozen=True, kw_only=True):
 
         return TrialInputs(
             model=built.model,
-            loss=partial(mean_loss, normalise, device),
+            loss=partial(mean_loss, normalise, device, label_smoothing=self.recipe.knobs.label_smoothing),
             train_batches=self.stream(self.pictures.train, batch_size).train_batches,
             validate=partial(scores_of, self.pictures.val),
             review=partial(scores_of, held_back),
