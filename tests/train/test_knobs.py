@@ -8,6 +8,7 @@ import msgspec
 import pytest
 import timm
 import torch
+from knob_trials import batches, begun, plan, small_network, trained
 from torch import Tensor, nn
 
 from rigwise.errors import BadInput
@@ -22,66 +23,9 @@ from rigwise.train.recipe_sections import Recipe
 from rigwise.train.step.device import CpuDevice
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.picture_loss import mean_loss
-from rigwise.train.step.plan import TrialPlan
 from rigwise.train.step.scoring import Scores
-from rigwise.train.step.state import TrialInputs, TrialState, begin_trial
 
 MakeLab = Callable[..., PictureLab]
-Batch = tuple[Tensor, Tensor]
-
-
-def plan(precision: str = "fp32", **knobs: Any) -> TrialPlan:
-    return TrialPlan(
-        name="trial",
-        precision=precision,
-        batch_size=8,
-        image_size=16,
-        steps=8,
-        learning_rate=1e-2,
-        weight_decay=0.01,
-        warmup_steps=0,
-        seed=0,
-        knobs=KnobsSection(**knobs),
-    )
-
-
-def small_network(dropout: float = 0.0) -> nn.Module:
-    torch.manual_seed(3)
-    body = nn.ModuleList(
-        nn.Sequential(nn.Conv2d(width, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Dropout(dropout))
-        for width in (3, 8)
-    )
-    return nn.Sequential(nn.Sequential(*body), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 3))
-
-
-def batches(count: int) -> list[Batch]:
-    chance = torch.Generator().manual_seed(5)
-    return [
-        (
-            torch.randint(0, 256, (8, 3, 16, 16), dtype=torch.uint8, generator=chance),
-            torch.randint(0, 3, (8,), generator=chance),
-        )
-        for _ in range(count)
-    ]
-
-
-def begun(model: nn.Module, plan: TrialPlan, loss: Any = None) -> TrialState:
-    inputs = TrialInputs(
-        model=model,
-        loss=loss or partial(mean_loss, Normalise([0.5] * 3, [0.5] * 3), CpuDevice()),
-        train_batches=lambda steps, first: batches(steps),
-        validate=lambda model, precision: pytest.fail("not validated here"),
-        review=lambda model, precision: pytest.fail("not reviewed here"),
-    )
-    return begin_trial(plan, inputs, CpuDevice())
-
-
-def trained(state: TrialState, steps: int = 4) -> list[float]:
-    losses = []
-    for batch in batches(steps):
-        losses.append(state.take_step(batch).item())
-        state.stepped()
-    return losses
 
 
 def same(first: nn.Module, second: nn.Module) -> bool:

@@ -30,6 +30,7 @@ def train(
     verdicts: Verdicts = None,
     find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
     ceilings: Annotated[bool, typer.Option("--ceilings", help=say("Find what bounds the speed; try levers."))] = False,
+    knobs: Annotated[bool, typer.Option("--knobs", help=say("Compare every knob that applies."))] = False,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
@@ -41,7 +42,7 @@ def train(
     if earlier is not None:
         _refuse_beside("--from", recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
-    return run_and_show(_with_ceilings(request) if ceilings else request, json=json)
+    return run_and_show(_also(request, ceilings=ceilings, knobs=knobs), json=json)
 
 
 def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
@@ -129,10 +130,11 @@ def _request(
     return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review, find_batch=find_batch)
 
 
-def _with_ceilings(request: "Request") -> "Request":
+def _also(request: "Request", **asked: bool) -> "Request":
+    """The request with what else was asked for."""
     import msgspec
 
-    return msgspec.structs.replace(request, ceilings=True)
+    return msgspec.structs.replace(request, **asked)
 
 
 def _refuse_beside(chosen: str, **options: object) -> None:

@@ -7,6 +7,7 @@ from rigwise.records.bad_picture import BadPicture
 from rigwise.records.batch import BatchSearch
 from rigwise.records.ceilings import CeilingsReport
 from rigwise.records.finding import CheckReport
+from rigwise.records.knobs import KnobsReport
 
 
 class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,6 +213,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     asked: Asked = Asked()
     resume_command: str = ""
     """What goes on with this run, should it be interrupted; "" where it keeps no checkpoints."""
+    knobs: KnobsReport | None = None
+    """The peak of every full trial, predicted beside measured, and what the knobs cost and gain."""
     repeat_command: str = ""
     """What repeats this run tomorrow."""
     repeat_note: str = ""

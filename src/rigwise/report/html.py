@@ -21,6 +21,7 @@ from rigwise.report.checkpoints_text import cost_lines, resumption_lines
 from rigwise.report.comparison import Column, accuracy, compare, number
 from rigwise.report.figures import Chart, trial_accents
 from rigwise.report.footnotes import footnotes
+from rigwise.report.knobs_text import knobs_parts
 from rigwise.report.page_templates import review_sentences, script_json, source, templates
 from rigwise.report.timeline import timeline_chart
 from rigwise.speech import say
@@ -67,6 +68,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
         **(ceilings_parts(run.ceilings) if run.ceilings else {"ceilings": None}),
         "resumption_lines": tuple(sentence for _, sentence in resumption_lines(run)),
         "checkpoint_costs": tuple(cost_lines(run)),
+        **(knobs_parts(run.knobs) if run.knobs else {"knobs": None}),
         "footnotes": footnotes(run, metrics),
         "embedded": _embedded(run, charts),
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.finding import CheckReport
+from rigwise.records.knobs import KnobsReport
 from rigwise.records.run import Asked
 from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder, write_text
@@ -23,6 +24,8 @@ from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.guide import Guide, L
 from rigwise.train.keepsakes import leave_what_repeats
+from rigwise.train.knobs.allocator import settle_allocator
+from rigwise.train.knobs.gains import trial_peaks, with_knobs
 from rigwise.train.lab import Lab
 from rigwise.train.picture_guide import PictureGuide
 from rigwise.train.preparation import Prepared
@@ -62,7 +65,8 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
         CannotTell: pretrained weights cannot be had here.
         CannotWrite: the run folder cannot be written.
     """
-    return _run(guide_for(prepared), prepared, surroundings, progress)
+    allocator = settle_allocator(prepared.recipe.knobs)  # before anything asks for a GPU
+    return _run(guide_for(prepared), prepared, surroundings, progress, allocator)
 
 
 def guide_for(prepared: Prepared) -> PictureGuide:
@@ -70,7 +74,9 @@ def guide_for(prepared: Prepared) -> PictureGuide:
     return PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
 
 
-def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progress: Progress) -> Path:
+def _run(
+    guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progress: Progress, allocator: str
+) -> Path:
     request, recipe = prepared.request, prepared.recipe
     folder = _run_folder(guide, prepared)
     recorded = request.interrupted.run if request.interrupted else None
@@ -99,6 +105,7 @@ def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progre
             experiment = run_experiment(lab)
         _conclude(guide, lab, experiment)
         _note_ceilings(lab, experiment, asked=request.ceilings)
+        _note_knobs(lab, experiment, every=request.knobs, allocator=allocator)
         _note_repeat(lab, experiment, prepared)
         _finish(lab)
     return folder.path
@@ -157,6 +164,15 @@ def _note_ceilings(lab: Lab, experiment: Experiment, *, asked: bool) -> None:
     chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
     if asked and chosen is not None:
         lab.writer.fact("ceilings", trial_ceilings(lab, experiment.trained[chosen].result))
+
+
+def _note_knobs(lab: Lab, experiment: Experiment, *, every: bool, allocator: str) -> None:
+    """The peak of every full trial, and what the knobs cost and gain on the recommended one."""
+    report = KnobsReport(peaks=trial_peaks(lab, experiment.rows), allocator=allocator)
+    lab.writer.fact("knobs", report)
+    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
+    if chosen is not None:
+        lab.writer.fact("knobs", with_knobs(lab, experiment.trained[chosen].result, report, every=every))
 
 
 def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:

@@ -19,7 +19,7 @@ from rigwise.train.smoke import Smoke
 from rigwise.train.step.device import Device
 from rigwise.train.step.plan import TrialPlan
 from rigwise.train.step.scoring import Scored
-from rigwise.train.step.state import Batch, TrialInputs
+from rigwise.train.step.state import Batch, FreshInputs, TrialInputs
 
 
 class Built(Protocol):
@@ -90,6 +90,11 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     def measured(self, batch_size: int, steps: int, step_seconds: float, scores: Scored | None) -> dict[str, Any]:
         """Fields of a row that say, in the units of these samples, how fast its steps were and how well it learned."""
         return {"images_per_second": batch_size / step_seconds}
+
+    @property
+    def inputs_elsewhere(self) -> FreshInputs:
+        """The same inputs made in a process that has no GPU; can be sent there."""
+        raise NotImplementedError
 
     def prove(self, batch_size: int, gpu: Device | None) -> Smoke:
         """The same one batch on the CPU and on the GPU, if there is one."""

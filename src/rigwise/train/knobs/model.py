@@ -70,11 +70,12 @@ def classifier_of(model: Any) -> nn.Module:
 
 def to_channels_last(model: nn.Module) -> None:
     """Weights and pictures with the channels of a pixel side by side, which tensor cores read as they lie."""
-    model.to(memory_format=torch.channels_last)
+    for parameter in model.parameters():  # `model.to` would swap them, which tensors without memory do not allow
+        parameter.data = channels_last(parameter.data)
     model.register_forward_pre_hook(lambda _, given: tuple(map(channels_last, given)))
 
 
 def channels_last(given: Any) -> Any:
-    """A batch of pictures `(B, C, H, W)` in that order; anything else as it is."""
-    is_pictures = isinstance(given, Tensor) and given.dim() == 4
-    return given.contiguous(memory_format=torch.channels_last) if is_pictures else given
+    """A tensor of four dimensions, such as pictures `(B, C, H, W)`, in that order; anything else as it is."""
+    has_channels = isinstance(given, Tensor) and given.dim() == 4
+    return given.contiguous(memory_format=torch.channels_last) if has_channels else given

@@ -36,6 +36,10 @@ class TrialInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The same of the split nobody chose by: test, or validation where there is no test split."""
 
 
+FreshInputs = Callable[[int, Device], TrialInputs]
+"""Batch size and device to what a trial works with, its model a fresh one."""
+
+
 class TrialState:
     """Everything the next step depends on, beside the batches."""
 
