@@ -29,6 +29,7 @@ def train(
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help=say("Go on with this run."))] = None,
     verdicts: Verdicts = None,
     find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
+    find_lr: Annotated[bool, typer.Option("--find-lr", help=say("Search a learning rate."))] = False,
     ceilings: Annotated[bool, typer.Option("--ceilings", help=say("Find what bounds the speed; try levers."))] = False,
     knobs: Annotated[bool, typer.Option("--knobs", help=say("Compare every knob that applies."))] = False,
     json: AsJson = False,
@@ -37,12 +38,14 @@ def train(
     need_extra("train", TRAINING)
     if resume is not None:
         others = {"recipe": recipe, "model": model, "from": earlier, "out": out, "verdicts": verdicts}
-        _refuse_beside("--resume", **others, find_batch=find_batch or None, ceilings=ceilings or None)
+        asked = {"find_batch": find_batch, "find_lr": find_lr, "ceilings": ceilings, "knobs": knobs}
+        _refuse_beside("--resume", **others, **{name: value or None for name, value in asked.items()})
         return _resume(folder, resume, json=json)
     if earlier is not None:
-        _refuse_beside("--from", recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
+        searches = {"find_batch": find_batch or None, "find_lr": find_lr or None}
+        _refuse_beside("--from", recipe=recipe, model=model, **searches, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
-    return run_and_show(_also(request, ceilings=ceilings, knobs=knobs), json=json)
+    return run_and_show(_also(request, ceilings=ceilings, knobs=knobs, find_lr=find_lr), json=json)
 
 
 def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
@@ -62,7 +65,9 @@ def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
         interrupted=before,
         review=review_of(run),
         find_batch=before.lacks_batch,
+        find_lr=before.lacks_lr,
         ceilings=before.run.asked.ceilings,
+        knobs=before.run.asked.knobs,
     )
     return run_and_show(request, json=json)
 

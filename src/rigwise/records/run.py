@@ -8,6 +8,7 @@ from rigwise.records.batch import BatchSearch
 from rigwise.records.ceilings import CeilingsReport
 from rigwise.records.finding import CheckReport
 from rigwise.records.knobs import KnobsReport
+from rigwise.records.learning_rate import LearningRateSearch
 
 
 class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +165,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was asked for beside its recipe: what resumes it does that too."""
 
     find_batch: bool = False
+    find_lr: bool = False
     ceilings: bool = False
+    knobs: bool = False
     repeats: str = ""
     """Folder of the run it repeats; "" where it repeats none."""
 
@@ -213,6 +216,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     asked: Asked = Asked()
     resume_command: str = ""
     """What goes on with this run, should it be interrupted; "" where it keeps no checkpoints."""
+    lr_search: LearningRateSearch | None = None
+    """How the learning rate was found, where it was searched."""
     knobs: KnobsReport | None = None
     """The peak of every full trial, predicted beside measured, and what the knobs cost and gain."""
     repeat_command: str = ""

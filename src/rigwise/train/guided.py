@@ -25,10 +25,11 @@ from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.guide import Guide, L
 from rigwise.train.keepsakes import leave_what_repeats
 from rigwise.train.knobs.allocator import settle_allocator
+from rigwise.train.knobs.for_trials import with_found_lr
 from rigwise.train.knobs.gains import trial_peaks, with_knobs
 from rigwise.train.lab import Lab
 from rigwise.train.picture_guide import PictureGuide
-from rigwise.train.preparation import Prepared
+from rigwise.train.preparation import Prepared, Request
 from rigwise.train.progress import Progress
 from rigwise.train.recipe import write_recipe
 from rigwise.train.repeat import repeat_note
@@ -74,9 +75,7 @@ def guide_for(prepared: Prepared) -> PictureGuide:
     return PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
 
 
-def _run(
-    guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progress: Progress, allocator: str
-) -> Path:
+def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progress: Progress, allocator: str) -> Path:
     request, recipe = prepared.request, prepared.recipe
     folder = _run_folder(guide, prepared)
     recorded = request.interrupted.run if request.interrupted else None
@@ -101,7 +100,7 @@ def _run(
         with surroundings.sample(writer):
             lab = guide.lab(shared)
             guide.look_first(lab)
-            lab = _with_found_batch(guide, lab) if request.find_batch else lab
+            lab = _tuned(guide, lab, request)
             experiment = run_experiment(lab)
         _conclude(guide, lab, experiment)
         _note_ceilings(lab, experiment, asked=request.ceilings)
@@ -127,19 +126,27 @@ def _facts(folder: RunFolder, prepared: Prepared) -> dict[str, object]:
     request = prepared.request
     repeats = str(request.earlier.folder.absolute()) if request.earlier else ""
     return {
-        "asked": Asked(find_batch=request.find_batch, ceilings=request.ceilings, repeats=repeats),
+        "asked": Asked(
+            find_batch=request.find_batch,
+            find_lr=request.find_lr,
+            ceilings=request.ceilings,
+            knobs=request.knobs,
+            repeats=repeats,
+        ),
         "recipe_toml": write_recipe(prepared.recipe),
         "repeat_command": _repeat_command(folder),
         "resume_command": f"rigwise train --resume {shlex.quote(printable(folder.path))}",
     }
 
 
-def _with_found_batch(guide: Guide[L], lab: L) -> L:
-    """The lab at the batch size found; its recipe, which repeats the run without another search, says so too."""
-    lab = guide.find_batch(lab)
-    write_text(lab.folder.recipe, write_recipe(lab.recipe))
-    lab.writer.fact("recipe_toml", write_recipe(lab.recipe))
-    return lab
+def _tuned(guide: Guide[L], lab: L, request: Request) -> L:
+    """The lab at what was searched; its recipe, which repeats the run without another search, says so too."""
+    tuned = guide.find_batch(lab) if request.find_batch else lab
+    tuned = with_found_lr(tuned) if request.find_lr else tuned
+    if tuned.recipe != lab.recipe:
+        write_text(lab.folder.recipe, write_recipe(tuned.recipe))
+        lab.writer.fact("recipe_toml", write_recipe(tuned.recipe))
+    return tuned
 
 
 def _conclude(guide: Guide[L], lab: L, experiment: Experiment) -> None:
