@@ -86,8 +86,8 @@ def fresh_small_inputs(batch_size: int, device: Device) -> TrialInputs:
 
 
 def reading_loss(model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
-    loss = model(batch[0].float()).square().mean()
-    return loss if loss.item() > 0 else -loss
+    answers = model(batch[0].float())
+    return answers[: int(batch[1].max()) + 1].square().mean()
 
 
 def fresh_inputs_that_read_values(batch_size: int, device: Device) -> TrialInputs:

@@ -15,6 +15,8 @@ NUM_LAST = 5
 """fastai leaves out so many at the end (callback/schedule.py, lr_find): the loss is on its way up there."""
 FALL_IN_ERRORS = 3.0
 """Our choice: a fall within three standard errors of the first losses may be chance."""
+SLOPE_REACH = 5
+"""Our choice: slopes are taken from so many steps before to so many after; those of single steps are mostly noise."""
 LEAST_FALL_RATIO = 0.01
 """Our choice: a fall of less than this share of the loss is none, however quiet the batches are."""
 
@@ -76,8 +78,9 @@ def longest_fall(points: Sequence[RatePoint]) -> float:
 
 def steepest_fall(points: Sequence[RatePoint]) -> float:
     """The rate at which the smoothed loss falls fastest per decade: Lightning's suggestion, fastai's `steep`."""
+    reach = min(SLOPE_REACH, (len(points) - 1) // 2)
     slopes = {
         (after.smoothed_loss - before.smoothed_loss) / math.log(after.learning_rate / before.learning_rate): here
-        for before, here, after in zip(points, points[1:], points[2:], strict=False)
+        for before, here, after in zip(points, points[reach:], points[2 * reach :], strict=False)
     }
     return slopes[min(slopes)].learning_rate

@@ -16,9 +16,8 @@ from torch.autograd.graph import saved_tensors_hooks
 from rigwise.records.knobs import Peak
 from rigwise.sources.children import Tell, run_in_child
 from rigwise.speech import say
+from rigwise.train.batch.breakdown import Answering
 from rigwise.train.batch.child import PRELOADED
-from rigwise.train.knobs.model import freeze_backbone
-from rigwise.train.knobs.optimizers import optimizer_of
 from rigwise.train.step.device import CpuDevice
 from rigwise.train.step.plan import TrialPlan
 from rigwise.train.step.state import FreshInputs, TrialInputs, TrialState
@@ -33,8 +32,6 @@ LIMIT_SECONDS = 60.0
 
 IMPORTED_ONCE = (*PRELOADED, "rigwise.train.picture_lab")
 """By the fork server: what a model is built with takes seconds to import too."""
-NEEDS_VALUES = ("adafactor", "adamw8bit")
-"""Optimisers whose update reads values, so that it cannot be traced."""
 
 
 class CategorisedVram(SimulatedVram):
@@ -91,34 +88,11 @@ def peak_of(plan: TrialPlan, inputs: TrialInputs) -> Peak:
     """The peak of this trial's steps; `inputs.model` is left without memory.
 
     Raises:
-        Exception: whatever the training raises of tensors without values, such as `.item()`.
+        Exception: whatever the training raises of tensors without values, such as a shape read from a tensor.
     """
-    if plan.knobs.optimizer not in NEEDS_VALUES:
-        return _traced(plan, inputs)
-    held = _state_bytes(plan, inputs.model)
-    knobs = msgspec.structs.replace(plan.knobs, optimizer="sgd")
-    return msgspec.structs.replace(_traced(msgspec.structs.replace(plan, knobs=knobs), inputs), optimizer_bytes=held)
-
-
-def _state_bytes(plan: TrialPlan, model: nn.Module) -> int:
-    """What the optimiser holds after a real step, taken on the CPU with gradients of zero."""
-    knobs = msgspec.structs.replace(plan.knobs, optimizer_in_backward=False)
-    if knobs.freeze_backbone:
-        freeze_backbone(model)
-    optimizer = optimizer_of(model, knobs, learning_rate=plan.learning_rate, weight_decay=0.0)
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            parameter.grad = torch.zeros_like(parameter)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    held = (value for state in optimizer.state.values() for value in state.values())
-    return sum(value.nbytes for value in held if isinstance(value, Tensor))
-
-
-def _traced(plan: TrialPlan, inputs: TrialInputs) -> Peak:
     batch = next(iter(inputs.train_batches(1, 0)))
     vram, mode = CategorisedVram(), FakeTensorMode(allow_non_fake_inputs=True)
-    with mode, vram:
+    with mode, vram, Answering():  # type: ignore[no-untyped-call]
         _without_memory(inputs.model, mode)
         state = TrialState(_traceable(plan), inputs, CpuDevice())
         vram.of(state)
