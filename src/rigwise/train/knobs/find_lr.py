@@ -60,18 +60,21 @@ def find_lr(
         BadInput: the range makes no sense, the loader gives no batch, or the step no loss.
     """
     _must_rise(smallest, largest, num_steps)
-    device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
-    loop = Loop(
-        loader=loader,
-        step=step,
-        place=place or placed_on(device),
-        count=num_samples,
-        device=device,
-        model=model,
-        optimizer=optimizer,
-    )
+    loop = _loop(loader, step, model, optimizer)
+    loop.place = place or loop.place
     with untouched(loop, (*also_restore, *_with_state(loader))), closing(Feed(loader)) as feed:
         return searched(_losses(feed, loop, optimizer, _rising(smallest, largest, num_steps)), largest)
+
+
+def _loop(
+    loader: Iterable[Any], step: Callable[[Any], object], model: nn.Module, optimizer: torch.optim.Optimizer
+) -> Loop:
+    """The loop where its model is."""
+    device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    place = placed_on(device)
+    return Loop(
+        loader=loader, step=step, place=place, count=num_samples, device=device, model=model, optimizer=optimizer
+    )
 
 
 def searched(losses: Iterable[tuple[float, float]], largest: float) -> LearningRateSearch:
