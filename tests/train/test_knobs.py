@@ -12,6 +12,7 @@ from knob_trials import batches, begun, plan, small_network, trained
 from torch import Tensor, nn
 
 from rigwise.errors import BadInput
+from rigwise.train.checkpoint.parts import put_back, states_of
 from rigwise.train.experiment import run_experiment
 from rigwise.train.knobs.averaging import WeightAverage
 from rigwise.train.knobs.checkpointing import blocks, checkpoint_activations
@@ -85,17 +86,21 @@ def test_in_backward_every_update_is_the_same_and_no_gradient_is_left(optimizer:
     assert after.schedule.get_last_lr() == within.schedule.get_last_lr()
 
 
-def test_in_backward_the_state_can_be_kept_and_put_back() -> None:
-    first, resumed, whole = (begun(small_network(), plan(optimizer_in_backward=True)) for _ in range(3))
+@pytest.mark.parametrize(
+    "knobs", [{"optimizer_in_backward": True}, {"ema_decay": 0.5}, {"checkpointing": True}], ids=str
+)
+def test_a_trial_goes_on_from_what_a_checkpoint_keeps(knobs: dict[str, Any]) -> None:
+    first, resumed, whole = (begun(small_network(), plan(**knobs)) for _ in range(3))
     trained(first, 2)
-    resumed.model.load_state_dict(first.model.state_dict())
-    resumed.optimizer.load_state_dict(first.optimizer.state_dict())
-    resumed.schedule.load_state_dict(first.schedule.state_dict())
+    put_back(states_of(first.parts), resumed.parts)
     for batch in batches(4)[2:]:
         resumed.take_step(batch)
         resumed.stepped()
     trained(whole, 4)
     assert same(resumed.model, whole.model)
+    if whole.average is not None:
+        assert resumed.average is not None
+        assert same(resumed.average, whole.average)
 
 
 def test_in_backward_only_one_gradient_lives_at_a_time() -> None:
@@ -329,6 +334,19 @@ def test_a_trial_ends_after_validations_without_a_gain() -> None:
         went_on.append(watcher.goes_on(state))
     assert went_on == [True, True, True, False, True]
     assert state.remarks == ["ended after 4 of 8 steps, 4 saved: 2 validations in a row brought no gain"]
+
+
+def test_an_early_stop_counts_on_after_a_resumption() -> None:
+    before, after = (begun(small_network(), plan(validations=8, patience=2)) for _ in range(2))
+    stops = [EarlyStop(patience=2, min_delta=0.0) for _ in range(2)]
+    for state, stop in zip((before, after), stops, strict=True):
+        stop.began(state)
+    for before.step, loss in ((1, 0.5), (2, 0.6)):
+        before.scores = scores(loss)
+        assert stops[0].goes_on(before)
+    put_back(states_of(before.parts), after.parts)
+    after.step, after.scores = 3, scores(0.7)
+    assert not stops[1].goes_on(after)
 
 
 def test_the_row_says_how_many_steps_were_saved(make_lab: MakeLab) -> None:

@@ -157,7 +157,7 @@ def _attempt(lab: Lab, plan: TrialPlan) -> TrialEnd:
 
 def _watchers(lab: Lab, plan: TrialPlan, inputs: TrialInputs, ledger: Ledger) -> list[Watcher]:
     """Who is told how the trial goes on; checkpoints come last, since they keep what the others know."""
-    watchers: list[Watcher] = [Advance(lab.progress), Recording()]
+    watchers: list[Watcher] = [Advance(lab.progress), Recording(), *early_stop(plan.knobs)]
     if lab.checkpoints is not None:
         watchers.append(Checkpointing(lab.checkpoints, plan, inputs, ledger, lab.trial_fingerprint(plan)))
     return watchers

@@ -1,6 +1,7 @@
 """Ends a trial whose validation loss no longer falls."""
 
 import math
+from typing import Any
 
 from rigwise.speech import say
 from rigwise.train.knobs.section import KnobsSection
@@ -18,9 +19,22 @@ class EarlyStop:
         self._min_delta = min_delta
         self._best = math.inf
         self._without_gain = 0
+        self._said = ""
+        self._remarks: list[str] = []
 
     def began(self, state: TrialState) -> None:
-        """Nothing has been validated yet."""
+        """Nothing has been validated yet; what it counts is kept with the trial."""
+        state.also["early_stop"] = self
+        self._remarks = state.remarks
+
+    def state_dict(self) -> dict[str, Any]:
+        """What it counts, and what it said."""
+        return {"best": self._best, "without_gain": self._without_gain, "said": self._said}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Count on from there."""
+        self._best, self._without_gain, self._said = state["best"], state["without_gain"], state["said"]
+        self._remarks += [self._said] if self._said else []
 
     def stepped(self, state: TrialState) -> None:
         """Only validations count."""
@@ -34,15 +48,14 @@ class EarlyStop:
         self._without_gain += 1
         if self._without_gain < self._patience or state.step >= state.plan.steps:
             return True
-        state.remarks.append(
-            say(
-                "ended after {done} of {planned} steps, {saved} saved: {count} validations in a row brought no gain",
-                done=state.step,
-                planned=state.plan.steps,
-                saved=state.plan.steps - state.step,
-                count=self._without_gain,
-            )
+        self._said = say(
+            "ended after {done} of {planned} steps, {saved} saved: {count} validations in a row brought no gain",
+            done=state.step,
+            planned=state.plan.steps,
+            saved=state.plan.steps - state.step,
+            count=self._without_gain,
         )
+        state.remarks.append(self._said)
         return False
 
 

@@ -75,7 +75,8 @@ class TrialState:
             "schedule": self.schedule,
             "take_step": self.take_step,
         }
-        return own | self.also
+        averaged: dict[str, Stateful] = {"average": self.average} if self.average is not None else {}
+        return own | averaged | self.also
 
     def stepped(self) -> None:
         """An optimiser step was taken: schedule and average follow."""
