@@ -168,9 +168,10 @@ def test_the_8_bit_optimiser_learns_and_holds_bytes() -> None:
     assert large["state1"].dtype == torch.uint8
 
 
-def test_a_long_gradient_is_shortened_before_the_update() -> None:
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_long_gradient_is_shortened_before_the_update(precision: str) -> None:
     lengths: list[float] = []
-    state = begun(small_network(), plan(optimizer="sgd", clip_norm=1e-3))
+    state = begun(small_network(), plan(precision, optimizer="sgd", clip_norm=1e-3))
     state.optimizer.register_step_pre_hook(
         lambda *_: lengths.append(torch.cat([p.grad.flatten() for p in state.model.parameters()]).norm().item())
     )

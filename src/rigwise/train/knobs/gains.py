@@ -39,7 +39,7 @@ def trial_peaks(lab: Lab, rows: Sequence[TrialResult]) -> tuple[TrialPeak, ...]:
     lab.progress.begin(say("predicting peak memory"), None)
     try:
         plans = [lab.plan(row.name, row.precision, row.batch_size) for row in full]
-        found = predicted_peaks(lab.inputs_elsewhere, plans) if plans else []
+        found = _predicted(lab, plans) if plans else []
     finally:
         lab.progress.end()
     return tuple(
@@ -52,6 +52,14 @@ def trial_peaks(lab: Lab, rows: Sequence[TrialResult]) -> tuple[TrialPeak, ...]:
         )
         for row, peak in zip(full, found, strict=True)
     )
+
+
+def _predicted(lab: Lab, plans: Sequence[TrialPlan]) -> list[Peak | str]:
+    """The peak of each plan, or why there is none: a prediction never ends a run."""
+    try:
+        return predicted_peaks(lab.inputs_elsewhere, plans)
+    except Exception as error:  # what cannot be sent to a child, or built there
+        return [str(getattr(error, "what", error)) or type(error).__name__] * len(plans)
 
 
 def with_knobs(lab: Lab, trial: TrialResult, report: KnobsReport, *, every: bool) -> KnobsReport:
@@ -90,7 +98,7 @@ class _Comparison:
 
     def _predicted(self, tried: Sequence[Variant]) -> dict[KnobsSection, Peak]:
         different = list(dict.fromkeys(knobs for variant in tried for knobs in (variant.off, variant.on)))
-        found = predicted_peaks(self.lab.inputs_elsewhere, [self._with(knobs) for knobs in different])
+        found = _predicted(self.lab, [self._with(knobs) for knobs in different]) if different else []
         pairs = zip(different, found, strict=True)
         return {knobs: peak for knobs, peak in pairs if isinstance(peak, Peak)}
 
@@ -103,6 +111,8 @@ class _Comparison:
             return told
         try:
             timed = self._timed(variant)
+            if timed.why_not:
+                return msgspec.structs.replace(told, why_not=timed.why_not)
             off, on = (
                 msgspec.structs.replace(self._side(knobs), predicted=peaks.get(knobs))
                 for knobs in (variant.off, variant.on)
@@ -112,9 +122,8 @@ class _Comparison:
             return msgspec.structs.replace(told, why_not=say("it failed: {error}", error=lines[0][:200]))
         finally:
             self._free()
-        why_not = timed.why_not or off.note or on.note
-        if why_not:
-            return msgspec.structs.replace(told, why_not=why_not)
+        if off.note or on.note:
+            return msgspec.structs.replace(told, why_not=off.note or on.note)
         return self._with_parity(variant, weigh(variant, timed, off, on))
 
     def _with_parity(self, variant: Variant, result: KnobResult) -> KnobResult:
