@@ -1,4 +1,6 @@
-"""What a checkpoint costs beside a bare `torch.save`, on the default model with AdamW; alternating, medians.
+"""What a checkpoint costs beside a bare `torch.save`, on the default model with AdamW.
+
+The two alternate; medians, of wall time.
 
     python benchmarks/checkpoints.py
 """
@@ -29,8 +31,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder, bare = Path(scratch) / "checkpoints", Path(scratch) / "bare.pt"
         checkpoints = rigwise.Checkpoints(folder)
+        parts = {"model": model, "optimizer": optimizer}
         for step in range(1, ROUNDS + 1):
-            parts = {"model": model, "optimizer": optimizer}
             states = {name: part.state_dict() for name, part in parts.items()}
             taken["torch.save"].append(seconds(lambda states=states: torch.save(states, bare)))
             taken["save"].append(seconds(lambda step=step: checkpoints.save(step=step, batch_size=32, **parts)))

@@ -271,6 +271,18 @@ def test_a_checkpoint_is_in_no_steps_time(make_lab: Callable[..., PictureLab]) -
     assert slowest < sum(cost.seconds for cost in costs)
 
 
+def test_a_run_that_trained_on_another_device_does_not_go_on(make_lab: Callable[..., PictureLab]) -> None:
+    lab = saving(make_lab())
+    run_full_trial(lab, "cpu fp32", "fp32", 8)
+    lab.writer.flush()
+    recorded = load_run(lab.folder.path)
+    [cost] = recorded.checkpoints
+    elsewhere = msgspec.structs.replace(recorded, checkpoints=(msgspec.structs.replace(cost, device="cuda"),))
+    with pytest.raises(BadInput) as refused:
+        run_full_trial(saving(lab, elsewhere), "cpu fp32", "fp32", 8)
+    assert refused.value.why == "cpu fp32 ran on cuda, and now it would be cpu"
+
+
 def test_a_run_folder_in_use_by_a_living_process_is_refused(easy_pictures: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     child = begin(run, easy_pictures)
