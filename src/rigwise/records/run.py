@@ -152,7 +152,7 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     """Seconds since the run began, the time between the processes left out."""
     trial: str
-    """That was under way."""
+    """That was under way; "" where every trial had ended."""
     step: int
     """Of it, after which it went on."""
     interrupted_at_step: int

@@ -151,6 +151,8 @@ def _tuned(guide: Guide[L], lab: L, request: Request) -> L:
 
 def _conclude(guide: Guide[L], lab: L, experiment: Experiment) -> None:
     """E7: the recommendation, and what the recommended model says."""
+    if lab.checkpoints is not None:
+        lab.checkpoints.note_trials_ended()
     recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder))
     lab.writer.fact("recommendation", recommendation)
     if recommendation.trial is not None:

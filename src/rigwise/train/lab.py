@@ -72,7 +72,7 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> dict[str, str]:
-        """What must be equal when a trial goes on from a checkpoint, by name; each kind of data adds its own."""
+        """What must be equal when a trial goes on from a checkpoint, by name; each kind of data adds its hash."""
         return recipe_fingerprint(self.recipe) | {"device": self.device.torch_device.type}
 
     def build(self) -> Built:

@@ -42,6 +42,8 @@ NUM_KEPT = 2
 REPLAY_TOLERANCE = 0.01
 """Of the loss. Our choice: bf16 has 8 significant bits (0.4 %), so that a GPU's other order of summing stays below it,
 while weights that were not taken over are far above."""
+REPLAY_TOLERANCE_NATS = 1e-3
+"""The same for losses near zero. Our choice: nobody tells two models apart by it."""
 FORMAT = 1
 
 
@@ -149,7 +151,7 @@ class Checkpoints:
 
         Raises:
             CannotWrite: no space, read-only; earlier checkpoints are still there, and training may go on.
-            BadInput: something cannot be kept, or the folder holds a later step that was not restored.
+            BadInput: something cannot be kept, or the folder holds checkpoints that were not restored.
         """
         with self._timed(step):
             if not self._writes:
@@ -194,7 +196,8 @@ class Checkpoints:
             with same_random_state():
                 _must_be_equal(checkpoint.replay_loss, float(replay()), checkpoint.path)
         self._last_step, self._last_at, self._goes_on = checkpoint.step, self._clock(), True
-        self._set_aside_later_than(checkpoint.path)
+        if self._writes:
+            self._tidy(checkpoint.path)
         return checkpoint
 
     def remove(self) -> None:
@@ -224,8 +227,8 @@ class Checkpoints:
         )
 
     def _must_be_of_this(self, content: Mapping[str, Any], path: Path) -> None:
-        saved = {"format": str(FORMAT), **content["fingerprint"]}
-        here = {"format": str(content["format"]), **self._fingerprint}
+        saved = {"format": str(content["format"]), **content["fingerprint"]}
+        here = {"format": str(FORMAT), **self._fingerprint}
         for name in [*here, *saved]:
             if saved.get(name) != here.get(name):
                 raise BadInput(
@@ -246,11 +249,12 @@ class Checkpoints:
             say("call restore() before the first step, or give an empty folder"),
         )
 
-    def _set_aside_later_than(self, path: Path) -> None:
-        """Damaged files keep another name, so that they are never counted among the last two."""
+    def _tidy(self, newest: Path) -> None:
+        """Damaged files later than `newest` get another name, so that they are never counted among the last two."""
         files = checkpoint_files(self.folder)
-        for damaged in files[: files.index(path)]:
-            with contextlib.suppress(OSError):  # a read-only folder, which nothing is saved to either
+        with contextlib.suppress(OSError):  # a read-only folder, which nothing is saved to either
+            remove_unfinished(self.folder)
+            for damaged in files[: files.index(newest)]:
                 damaged.rename(damaged.with_suffix(DAMAGED))
 
     @contextlib.contextmanager
@@ -290,9 +294,8 @@ def _told(path: Path, content: Mapping[str, Any], damaged: list[str]) -> Checkpo
 
 
 def _must_be_equal(before: float, now: float, path: Path) -> None:
-    if before == now or (math.isnan(before) and math.isnan(now)):
-        return
-    if not abs(now - before) <= REPLAY_TOLERANCE * abs(before):
+    both_nan = math.isnan(before) and math.isnan(now)
+    if not both_nan and not math.isclose(before, now, rel_tol=REPLAY_TOLERANCE, abs_tol=REPLAY_TOLERANCE_NATS):
         raise CannotTell(
             say("the training did not go on where {path} left it", path=path),
             say("the same batch has loss {now}, and had {before} when it was saved", now=now, before=before),
