@@ -66,12 +66,13 @@ class Recording:
 
     def began(self, state: TrialState) -> None:
         """From here on."""
-        self._last_step = state.step + SETTLING_STEPS
+        self._steps_left = SETTLING_STEPS
         start_recording(state.device)
 
     def stepped(self, state: TrialState) -> None:
         """Up to the steps whose times count."""
-        if state.step == self._last_step:
+        self._steps_left -= 1
+        if self._steps_left == 0:
             stop_recording(state.device)
 
     def goes_on(self, state: TrialState) -> bool:
