@@ -15,16 +15,14 @@ saved: what cannot be read, or does not fit, is an error.
 """
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from rigwise.errors import BadInput, CannotTell
 from rigwise.speech import say
+from rigwise.train.checkpoint.checkpoint import Checkpoint, must_replay
 from rigwise.train.checkpoint.checkpoint_file import (
     DAMAGED,
     Damaged,
@@ -39,45 +37,7 @@ from rigwise.train.checkpoint.random_state import random_state, same_random_stat
 
 NUM_KEPT = 2
 """Checkpoints kept: the last, and the one before should the last turn out damaged."""
-REPLAY_TOLERANCE = 0.01
-"""Of the loss. Our choice: bf16 has 8 significant bits (0.4 %), so that a GPU's other order of summing stays below it,
-while weights that were not taken over are far above."""
-REPLAY_TOLERANCE_NATS = 1e-3
-"""The same for losses near zero. Our choice: nobody tells two models apart by it."""
 FORMAT = 1
-
-
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a checkpoint beside the states of its parts."""
-
-    path: Path
-    step: int
-    """Optimiser steps taken."""
-    samples_seen: int
-    """Samples trained on, those of earlier epochs included: the loader's position."""
-    batch_size: int
-    """Samples at once, of one process."""
-    accumulation: int
-    """Batches of one optimiser step, over all processes."""
-    values: dict[str, Any]
-    """What the caller added."""
-    replay_loss: float | None = None
-    """What the caller's `replay` gave when this was saved."""
-    damaged: tuple[str, ...] = ()
-    """Later checkpoints that could not be used, and why, in words."""
-
-    @property
-    def effective_batch_size(self) -> int:
-        """Samples of one optimiser step."""
-        return self.batch_size * self.accumulation
-
-    def steps_left(self, total_samples: int, batch_size: int, accumulation: int = 1) -> int:
-        """Optimiser steps until `total_samples` have been seen, at a batch that may be another than before.
-
-        Counted in samples: another batch size or accumulation neither ends a training early nor makes it longer
-        (https://github.com/huggingface/transformers/issues/25956, pull/43718).
-        """
-        return max(0, math.ceil((total_samples - self.samples_seen) / (batch_size * accumulation)))
 
 
 class Checkpoints:
@@ -194,7 +154,7 @@ class Checkpoints:
         set_random_state(content["random"])
         if replay is not None and checkpoint.replay_loss is not None:
             with same_random_state():
-                _must_be_equal(checkpoint.replay_loss, float(replay()), checkpoint.path)
+                must_replay(checkpoint.replay_loss, float(replay()), checkpoint.path)
         self._last_step, self._last_at, self._goes_on = checkpoint.step, self._clock(), True
         if self._writes:
             self._tidy(checkpoint.path)
@@ -291,13 +251,3 @@ class Checkpoints:
 def _told(path: Path, content: Mapping[str, Any], damaged: list[str]) -> Checkpoint:
     told = ("step", "samples_seen", "batch_size", "accumulation", "values", "replay_loss")
     return Checkpoint(path=path, damaged=tuple(damaged), **{name: content[name] for name in told})
-
-
-def _must_be_equal(before: float, now: float, path: Path) -> None:
-    both_nan = math.isnan(before) and math.isnan(now)
-    if not both_nan and not math.isclose(before, now, rel_tol=REPLAY_TOLERANCE, abs_tol=REPLAY_TOLERANCE_NATS):
-        raise CannotTell(
-            say("the training did not go on where {path} left it", path=path),
-            say("the same batch has loss {now}, and had {before} when it was saved", now=now, before=before),
-            say("see that nothing sets weights after they were restored"),
-        )

@@ -10,7 +10,8 @@ from rigwise.errors import BadInput
 from rigwise.records.run import Resumption, RunRecord, Step, TrialCheckpoints, TrialResult
 from rigwise.speech import say
 from rigwise.telemetry.writer import RunWriter
-from rigwise.train.checkpoint.checkpoints import Checkpoint, Checkpoints
+from rigwise.train.checkpoint.checkpoint import Checkpoint
+from rigwise.train.checkpoint.checkpoints import Checkpoints
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import SECTIONS, CheckpointsSection, Recipe
 
