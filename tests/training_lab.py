@@ -9,6 +9,7 @@ from PIL import Image, ImageDraw
 
 from rigwise.telemetry.run_folder import create_run_folder
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.knobs.section import KnobsSection
 from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.progress import Silent
@@ -52,6 +53,7 @@ def small_recipe(
         loader=LoaderSection(num_threads=1),
         audit=AuditSection(labels=False),
         ceilings=CeilingsSection(seconds=0.05, lever_seconds=0.1, max_seconds=0.5),
+        knobs=KnobsSection(predict_peak=False),
     )
 
 

@@ -151,6 +151,7 @@ def test_peaks_knobs_and_the_learning_rate_reach_json_page_and_recipe(
     rigwise: Run, pictures: Path, recipe: Path, tmp_path: Path
 ) -> None:
     asked = recipe.read_text().replace("label_smoothing = 0.0", "label_smoothing = 0.1")
+    asked = asked.replace("predict_peak = false", "predict_peak = true")
     recipe.write_text(asked.replace('precision = "auto"', 'precision = "fp32"'))
     run = rigwise("train", pictures, "--recipe", recipe, "--out", tmp_path / "run", "--find-lr", "--json")
     assert run.returncode == 0, run.stderr

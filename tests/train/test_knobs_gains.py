@@ -128,7 +128,7 @@ def test_nothing_is_compared_when_no_knob_is_on() -> None:
 def test_every_knob_is_named_and_each_says_why_it_cannot_be_compared() -> None:
     named = {one.name: one for one in variants(KnobsSection(), precision="fp16", every=True, on_gpu=False)}
     fields = {name.split(" = ")[0] for name in named}
-    assert set(KnobsSection.__struct_fields__) - fields == {"validations", "min_delta"}
+    assert set(KnobsSection.__struct_fields__) - fields == {"validations", "min_delta", "predict_peak"}
     assert "loss scale" in named["optimizer_in_backward"].why_not
     assert "only on a GPU" in named["compile"].why_not
     assert "compare two runs" in named["expandable_segments"].why_not

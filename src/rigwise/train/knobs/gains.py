@@ -35,6 +35,8 @@ NUM_COMPARED = 3
 
 def trial_peaks(lab: Lab, rows: Sequence[TrialResult]) -> tuple[TrialPeak, ...]:
     """The peak of each full trial, predicted in a child process beside measured."""
+    if not lab.recipe.knobs.predict_peak:
+        return ()
     full = [row for row in rows if row.not_run is None and row.val_total]
     lab.progress.begin(say("predicting peak memory"), None)
     try:
@@ -91,7 +93,8 @@ class _Comparison:
 
     def results(self, chosen: Sequence[Variant]) -> Iterator[KnobResult]:
         """What became of each knob, in order."""
-        peaks = self._predicted([one for one in chosen if not one.why_not])
+        tried = [one for one in chosen if not one.why_not and one.on.predict_peak]
+        peaks = self._predicted(tried)
         for variant in chosen:
             yield self._result(variant, peaks)
             self.lab.progress.advance()

@@ -43,6 +43,8 @@ class KnobsSection(msgspec.Struct, frozen=True, kw_only=True):
     """Validations in a row without a gain after which a trial ends; 0 for never."""
     min_delta: float = 0.0
     """Nats of validation loss that count as a gain."""
+    predict_peak: bool = True
+    """Whether the peak memory of each trial is predicted: some seconds in a process of its own."""
 
     def faults(self) -> Iterator[str]:
         """Every value outside its range, and every two that do not go together, in words."""
