@@ -1,5 +1,6 @@
 """`rigwise train`: the guided experiment on a folder of pictures, or an earlier run again."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,10 +8,12 @@ import typer
 
 from rigwise.cli.console import ScreenProgress, on_screen, put_out
 from rigwise.cli.extras import TRAINING, need_extra
-from rigwise.cli.options import AsJson, Verdicts
+from rigwise.cli.options import AsJson, Verdicts, refuse_together
 from rigwise.cli.pages import make_page
 from rigwise.errors import BadInput, ExitCode
 from rigwise.speech import say
+from rigwise.train.ranks.failure import RankEnded
+from rigwise.train.ranks.torchrun import started_by_torchrun
 
 if TYPE_CHECKING:
     from rigwise.telemetry.sampler import Sampler
@@ -29,14 +32,24 @@ def train(
     verdicts: Verdicts = None,
     find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
     ceilings: Annotated[bool, typer.Option("--ceilings", help=say("Find what bounds the speed; try levers."))] = False,
+    ranks: Annotated[
+        int | None, typer.Option("--ranks", metavar="N", min=0, help=say("Processes for each step; 0: one per GPU."))
+    ] = None,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
+    torchrun = started_by_torchrun(os.environ)
+    if torchrun is not None and torchrun[0] > 0:
+        return ExitCode.GO  # the first rank leads, and starts as many ranks as there are
     need_extra("train", TRAINING)
+    if torchrun is not None:
+        ranks = torchrun[1]
+    if ranks is not None:
+        _refuse_with_ranks(find_batch=find_batch, ceilings=ceilings)
     if earlier is not None:
         _refuse_with_from(recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
-    return run_and_show(_with_ceilings(request) if ceilings else request, json=json)
+    return run_and_show(_with(request, ceilings=ceilings, ranks=ranks), json=json)
 
 
 def run_and_show(request: "Request", *, json: bool) -> ExitCode:
@@ -53,7 +66,7 @@ def run_and_show(request: "Request", *, json: bool) -> ExitCode:
             surroundings = Surroundings(note_rig=_note_rig, sample=_sample, started=started.append)
             run_folder = run_guided(prepared, surroundings, progress)
         return show_run(run_folder, json=json)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RankEnded):
         for interrupted in started:
             make_page(interrupted)
             on_screen().print(say("what was measured is in {page}", page=interrupted / "report.html"))
@@ -101,10 +114,18 @@ def _request(
     return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review, find_batch=find_batch)
 
 
-def _with_ceilings(request: "Request") -> "Request":
+def _with(request: "Request", **options: object) -> "Request":
     import msgspec
 
-    return msgspec.structs.replace(request, ceilings=True)
+    return msgspec.structs.replace(request, **options)
+
+
+def _refuse_with_ranks(*, find_batch: bool, ceilings: bool) -> None:
+    refuse_together(
+        "--ranks",
+        say("both measure one process; what they find for one GPU holds for the share of each rank"),
+        **{"find-batch": find_batch, "ceilings": ceilings},
+    )
 
 
 def _refuse_with_from(**options: object) -> None:

@@ -27,14 +27,13 @@ from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.counterfactual import counterfactual
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.keepsakes import leave_model, leave_what_repeats
-from rigwise.train.network.model import BuiltModel, must_take
+from rigwise.train.network.model import must_take
 from rigwise.train.picture_lab import PictureLab, image_size, recipe_model
 from rigwise.train.pictures.cache.choice import cache_request, open_cache
-from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.preparation import Prepared
 from rigwise.train.progress import Progress
+from rigwise.train.ranks.setup import RanksSetup, ranks_setup
 from rigwise.train.recipe import write_recipe
-from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import repeat_note
 from rigwise.train.review import review as review_predictions
 from rigwise.train.step.device import first_gpu
@@ -71,13 +70,12 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
         CannotTell: pretrained weights cannot be had here.
         CannotWrite: the run folder cannot be written.
     """
+    weights, ranks = _refuse_unfit(prepared)
     request, recipe, pictures = prepared.request, prepared.recipe, prepared.pictures
-    weights = _refuse_unfit(recipe, len(pictures.classes)).weights
     folder = create_run_folder(request.out) if request.out else create_next_run_folder(date.today())
     leave_what_repeats(folder, recipe, pictures, request.review)
     with RunWriter(folder.database) as writer:
-        _note_request(writer, folder, recipe, pictures)
-        writer.fact("weights", weights)
+        _note_request(writer, folder, prepared, weights, ranks)
         writer.flush()
         surroundings.started(folder.path)
         _note_changes(writer, prepared.changed, progress)
@@ -94,6 +92,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 progress=progress,
                 folder=folder,
                 cache=open_cache(cache_request(recipe, pictures, on_gpu=device.is_gpu), LiveSource(), progress),
+                ranks=ranks,
             )
             audit = _audit(lab, request.review)
             lab = _with_found_batch(lab) if request.find_batch else lab
@@ -107,7 +106,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
 
 def _note_ceilings(lab: PictureLab, experiment: Experiment, *, asked: bool) -> None:
     """What bounds the recommended trial, where that was asked for and there is one."""
-    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
+    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks)).trial
     if asked and chosen is not None:
         lab.writer.fact("ceilings", trial_ceilings(lab, experiment.trained[chosen].result))
 
@@ -129,11 +128,12 @@ def _with_found_batch(lab: PictureLab) -> PictureLab:
     return lab
 
 
-def _refuse_unfit(recipe: Recipe, num_classes: int) -> BuiltModel:
-    """The model, which takes pictures of the recipe's size."""
-    built = recipe_model(recipe, num_classes)
+def _refuse_unfit(prepared: Prepared) -> tuple[str, RanksSetup | None]:
+    """The weights of the model, which takes pictures of the recipe's size, and the ranks that were asked for."""
+    recipe, asked = prepared.recipe, prepared.request.ranks
+    built = recipe_model(recipe, len(prepared.pictures.classes))
     must_take(built, image_size(recipe, on_gpu=first_gpu() is not None))
-    return built
+    return built.weights, None if asked is None else ranks_setup(asked, recipe.training.batch_size)
 
 
 def _note_changes(writer: RunWriter, changed: Sequence[str], progress: Progress) -> None:
@@ -145,16 +145,20 @@ def _note_changes(writer: RunWriter, changed: Sequence[str], progress: Progress)
         progress.tell(say("and {count} more pictures", count=len(changed) - NUM_CHANGES_TOLD))
 
 
-def _note_request(writer: RunWriter, folder: RunFolder, recipe: Recipe, pictures: PictureSet) -> None:
-    writer.fact("recipe_toml", write_recipe(recipe))
-    writer.fact("model", recipe.model.name)
-    writer.fact("pictures", pictures.summary)
-    writer.fact("repeat_command", _repeat_command(folder))
+def _note_request(
+    writer: RunWriter, folder: RunFolder, prepared: Prepared, weights: str, ranks: RanksSetup | None
+) -> None:
+    writer.fact("recipe_toml", write_recipe(prepared.recipe))
+    writer.fact("model", prepared.recipe.model.name)
+    writer.fact("weights", weights)
+    writer.fact("pictures", prepared.pictures.summary)
+    writer.fact("repeat_command", _repeat_command(folder, ranks))
 
 
-def _repeat_command(folder: RunFolder) -> str:
+def _repeat_command(folder: RunFolder, ranks: RanksSetup | None) -> str:
     """What repeats this run, ready for a shell."""
-    return f"rigwise train --from {shlex.quote(printable(folder.path))}"
+    option = "" if ranks is None else f" --ranks {ranks.num_ranks}"
+    return f"rigwise train --from {shlex.quote(printable(folder.path))}{option}"
 
 
 def _note_rig(writer: RunWriter, folder: RunFolder, surroundings: Surroundings, progress: Progress) -> RigNote:
@@ -181,7 +185,7 @@ def _audit(lab: PictureLab, review: Review) -> AuditReport | None:
 
 def _conclude(lab: PictureLab, experiment: Experiment, audit: AuditReport | None) -> None:
     """E7: the recommendation, what the recommended model says of pictures and backgrounds, and the model itself."""
-    recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder))
+    recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks))
     lab.writer.fact("recommendation", recommendation)
     if recommendation.trial is None:
         return

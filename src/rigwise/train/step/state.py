@@ -29,6 +29,8 @@ class TrialInputs(msgspec.Struct, frozen=True, kw_only=True):
     """Model, in evaluation mode and on the device, and precision -> what it says of the validation split."""
     review: Callable[[nn.Module, str], Scored]
     """The same of the split nobody chose by: test, or validation where there is no test split."""
+    step: Callable[..., RecoveringStep] = RecoveringStep
+    """Makes the step, of what `RecoveringStep` is made of."""
 
 
 class TrialState:
@@ -61,7 +63,7 @@ def make_optimizer(model: nn.Module, plan: TrialPlan) -> torch.optim.Optimizer:
 
 def steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: torch.optim.Optimizer) -> RecoveringStep:
     """Takes one optimiser step per batch; returns the loss, still on the device."""
-    return RecoveringStep(
+    return inputs.step(
         inputs.model,
         optimizer,
         inputs.loss,
