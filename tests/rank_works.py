@@ -7,8 +7,16 @@ import time
 
 import msgspec
 import torch
+from simulated_gpu import SimulatedGpu
 
 from rigwise.train.ranks.rank import Rank
+from rigwise.train.recipe_sections import Recipe
+from rigwise.train.step.device import CpuDevice, Device
+from rigwise.train.step.vram_simulation import simulate_vram
+from rigwise.units import MIB
+
+LIMIT_BYTES = 13 * MIB
+"""Between the 9.5 MiB of two pictures of 96 px at once and the 17.2 MiB of four (measured)."""
 
 
 class Sum(msgspec.Struct, frozen=True):
@@ -52,3 +60,14 @@ def misbehave(what: str) -> None:
             os._exit(3)
         case "sleeps":
             time.sleep(10_000)
+
+
+def small_on_rank_1(rank: Rank) -> Device:
+    """The second rank has a GPU too small for its rows."""
+    return SimulatedGpu(simulate_vram(LIMIT_BYTES)) if rank.number == 1 else CpuDevice()
+
+
+def exploding(recipe: Recipe) -> Recipe:
+    """With a learning rate under which no loss stays finite."""
+    training = msgspec.structs.replace(recipe.training, learning_rate=1e30, warmup_steps=0)
+    return msgspec.structs.replace(recipe, training=training)

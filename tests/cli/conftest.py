@@ -77,13 +77,13 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture
 def begin(
     fake_machine: Callable[[str], dict[str, str]], tmp_path: Path, pictures: Path
-) -> Iterator[Callable[[Path, Path], Started]]:
+) -> Iterator[Callable[..., Started]]:
     """Starts `rigwise train` on this test's pictures."""
     environment = fake_machine("no_gpu")
     begun: list[Started] = []
 
-    def begin(recipe: Path, out: Path) -> Started:
-        arguments = [str(pictures), "--recipe", str(recipe), "--out", str(out)]
+    def begin(recipe: Path, out: Path, *options: str) -> Started:
+        arguments = [str(pictures), "--recipe", str(recipe), "--out", str(out), *options]
         begun.append(Started(arguments, tmp_path, environment, out))
         return begun[-1]
 

@@ -10,6 +10,7 @@ from rigwise.records.run import PictureSummary, RunRecord
 from rigwise.report.audit_words import findings
 from rigwise.report.ceilings_text import ceilings_lines, lever_lines
 from rigwise.report.comparison import why_no_gpu
+from rigwise.report.ranks_text import ranks_lines
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
 from rigwise.speech import say
 
@@ -62,6 +63,7 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         )
         yield say("batch size"), words, ""
         yield from (("", note, "") for note in found.notes)
+    yield from ((say("ranks"), sentence, "") for sentence in ranks_lines(run))
     if run.ceilings:
         yield from ceilings_lines(run.ceilings)
     yield from ((say("before you trust"), note, "") for note in (run.pictures.notes if run.pictures else ()))

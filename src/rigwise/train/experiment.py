@@ -55,12 +55,12 @@ def run_experiment(lab: Lab) -> Experiment:
 
 
 def _full_trials(lab: Lab) -> Iterator[tuple[Lab, str, str]]:
-    """Lab, name and precision of each; where there are several ranks, one rank alone is what they are compared with."""
+    """Lab, name and precision of each; several ranks are compared with one of them alone."""
+    yield lab, f"{_kind(lab)} fp32", "fp32"
     if lab.ranks is not None and lab.ranks.num_ranks > 1:
         alone = msgspec.structs.replace(lab, ranks=msgspec.structs.replace(lab.ranks, num_ranks=1))
         yield alone, say("{kind} fp32 1 rank", kind=_kind(lab)), "fp32"
-    for precision in ("fp32", lab.device.mixed_precision):
-        yield lab, f"{_kind(lab)} {precision}", precision
+    yield lab, f"{_kind(lab)} {lab.device.mixed_precision}", lab.device.mixed_precision
 
 
 def prove_one_batch(lab: Lab) -> tuple[list[TrialResult], str | None]:

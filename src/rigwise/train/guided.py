@@ -32,6 +32,7 @@ from rigwise.train.picture_lab import PictureLab, image_size, recipe_model
 from rigwise.train.pictures.cache.choice import cache_request, open_cache
 from rigwise.train.preparation import Prepared
 from rigwise.train.progress import Progress
+from rigwise.train.ranks.ready import ready_ranks
 from rigwise.train.ranks.setup import RanksSetup, ranks_setup
 from rigwise.train.recipe import write_recipe
 from rigwise.train.repeat import repeat_note
@@ -92,7 +93,7 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
                 progress=progress,
                 folder=folder,
                 cache=open_cache(cache_request(recipe, pictures, on_gpu=device.is_gpu), LiveSource(), progress),
-                ranks=ranks,
+                ranks=ranks and ready_ranks(ranks, rig.report, writer, progress),
             )
             audit = _audit(lab, request.review)
             lab = _with_found_batch(lab) if request.find_batch else lab

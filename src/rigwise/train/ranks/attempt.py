@@ -4,6 +4,7 @@ After out of memory nothing goes on in the processes it happened in: some ranks 
 All of them start again, at a micro-batch that the fullest rank can hold; the batch stays what it is, by accumulation.
 """
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +15,12 @@ import torch
 from rigwise.records.run import Step, Validation
 from rigwise.speech import say
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.batch.find import gpu_holders
+from rigwise.train.batch.probing import Holders
 from rigwise.train.progress import Progress
 from rigwise.train.ranks.failure import Cause, RankEnded
 from rigwise.train.ranks.job import run_ranks
+from rigwise.train.ranks.ready import held_before
 from rigwise.train.ranks.setup import RanksSetup
 from rigwise.train.ranks.trial import Left, Material, RankTrial
 from rigwise.train.recipe_sections import Recipe
@@ -32,6 +36,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     recipe: Recipe
     writer: RunWriter
     progress: Progress
+    holders: Holders = gpu_holders
+    """Who holds the memory of a GPU, by its UUID."""
     gave_up: Callable[[TrialPlan, str], object]
     """Told each plan that ran out of memory and was started again under another name, and why."""
 
@@ -47,6 +53,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         notes: list[str] = []
         named = plan
         while True:
+            for sentence in held_before(self.setup.uuids, self.holders, own=[os.getpid()]):
+                self.progress.tell(sentence)
+                self.writer.event("vram held", sentence)
             steps: list[Step] = []
             try:
                 left = self._job(named, micro_batch_size, self._recording(steps))

@@ -61,6 +61,14 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind == "raised" and any(each in words for each in FOLLOW_ON)
 
 
+class Known(Exception):
+    """A failure that has been told what kind it is."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.text)
+        self.failed = failed
+
+
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """What ended a job."""
 

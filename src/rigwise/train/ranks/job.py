@@ -17,7 +17,7 @@ import rigwise
 from rigwise.sources.process_tree import Tree, started_tree
 from rigwise.speech import say
 from rigwise.train.ranks.failure import LINES_TOLD, Cause, Failed, RankEnded, first_cause, rank_words
-from rigwise.train.ranks.mail import LOGS, VERDICT_FILE, WORK_FILE, Inbox, Joined, RankWork, Returned, Verdict
+from rigwise.train.ranks.mail import LOGS, VERDICT_FILE, WORK_FILE, Came, Inbox, Joined, RankWork, Returned, Verdict
 
 LOOK_SECONDS = 0.05
 LAST_SECONDS = 6.0
@@ -35,6 +35,7 @@ class _Heard:
 
     def __init__(self) -> None:
         self.pids: dict[int, int] = {}
+        self.places: dict[int, str] = {}
         self.failed: list[Failed] = []
         self.returned: Any = None
         self.failed_at: float | None = None
@@ -100,6 +101,8 @@ def _listen(inbox: Inbox, heard: _Heard, told: Told) -> None:
                 heard.failed.append(message)
                 heard.failed_at = heard.failed_at or time.monotonic()
                 _ask_for_stack(message, heard)
+            case Came(place=place):
+                heard.places[rank] = place
             case Returned():
                 heard.returned = message if rank == 0 else heard.returned
             case _:
@@ -168,16 +171,23 @@ def _ended(
 ) -> RankEnded:
     cause = first_cause(heard.failed, exit_codes, printed)
     if cause is None:
-        agent = (folder / AGENT_OUTPUT).read_text(errors="replace").splitlines()
-        missing = [str(rank) for rank in range(num_ranks) if rank not in heard.pids]
-        what = say("the job of {count} ranks did not end in {limit} s", count=num_ranks, limit=limit_seconds)
-        if limit_seconds is None:
-            what = say("the agent of {count} ranks ended without a word", count=num_ranks)
-        why = "\n".join(agent[-LINES_TOLD:]) or say("ranks that never began: {ranks}", ranks=", ".join(missing))
-        return RankEnded(what, why, say("rigwise check"), None)
+        return _without_a_word(heard, folder, num_ranks, limit_seconds)
     trace = cause.trace or printed.get(cause.rank, "")
     why = trace or say("it printed nothing")
     return RankEnded(rank_words(cause, num_ranks, backend), why, _next_step(cause), cause)
+
+
+def _without_a_word(heard: _Heard, folder: Path, num_ranks: int, limit_seconds: float | None) -> RankEnded:
+    """No rank failed: the time was up, or the agent itself was ended."""
+    agent = (folder / AGENT_OUTPUT).read_text(errors="replace").splitlines()
+    places = [
+        say("rank {rank} stands at: {place}", rank=rank, place=heard.places.get(rank, say("the start of Python")))
+        for rank in range(num_ranks)
+    ]
+    what = say("the {count} ranks were ended without a word", count=num_ranks)
+    if limit_seconds is not None:
+        what = say("the {count} ranks did not end within {limit} s", count=num_ranks, limit=f"{limit_seconds:g}")
+    return RankEnded(what, "\n".join([*agent[-LINES_TOLD:], *places]), say("rigwise check"), None)
 
 
 def _next_step(cause: Cause) -> str:

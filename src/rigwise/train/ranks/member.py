@@ -13,19 +13,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from rigwise.sources.process_tree import die_with_parent
-from rigwise.train.ranks.failure import Failed, failure_of
-from rigwise.train.ranks.mail import WORK_FILE, Joined, Outbox, RankWork, Returned
+from rigwise.speech import say
+from rigwise.train.ranks.failure import Known, failure_of
+from rigwise.train.ranks.mail import WORK_FILE, Came, Joined, Outbox, RankWork, Returned
 
 COLLECTIVE_SECONDS = 600.0
 """NCCL's own limit; `Guard` ends a job that hangs long before."""
-
-
-class Known(Exception):
-    """A failure that has been told what kind it is."""
-
-    def __init__(self, failed: Failed) -> None:
-        super().__init__(failed.text)
-        self.failed = failed
 
 
 def main() -> None:
@@ -56,17 +49,21 @@ def _work(folder: Path, number: int, backend: str, outbox: Outbox) -> object:
     from rigwise.train.ranks.rank import Rank
     from rigwise.train.ranks.rows import Rows
 
+    outbox.tell(Came(say("reaching the port of torchrun's store")))
     with guard_ranks(report=outbox.tell) as guard:
         sys.path[:], content = pickle.loads((folder / WORK_FILE).read_bytes())
         work: RankWork = pickle.loads(content)
         if backend == "nccl":
             torch.cuda.set_device(number)
-        guard.mark("joining the other ranks")
+        joining = say("joining the other ranks through {backend}", backend=backend)
+        guard.mark(joining)
+        outbox.tell(Came(joining))
         dist.init_process_group(backend, timeout=timedelta(seconds=COLLECTIVE_SECONDS))
-        guard.mark("at work")
+        guard.mark(say("at work"))
+        outbox.tell(Came(say("at work")))
         rows = Rows(number, dist.get_world_size())
         value = work(Rank(rows=rows, backend=backend, guard=guard, tell=outbox.tell))  # type: ignore[arg-type]
-        guard.mark("waiting for the other ranks to end")
+        guard.mark(say("waiting for the other ranks to end"))
         dist.barrier()
         dist.destroy_process_group()
     return value

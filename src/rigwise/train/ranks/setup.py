@@ -10,6 +10,7 @@ from rigwise.errors import BadInput
 from rigwise.speech import say
 from rigwise.train.ranks.rank import Backend
 from rigwise.train.ranks.trial import device_of
+from rigwise.train.step.device import CudaDevice
 from rigwise.train.step.plan import SMALLEST_BATCH
 
 
@@ -20,10 +21,12 @@ class RanksSetup(msgspec.Struct, frozen=True, kw_only=True):
     backend: Backend
     environment: tuple[tuple[str, str], ...] = ()
     """Variables that the ranks need beside those of the leader."""
+    uuids: tuple[str, ...] = ()
+    """Of their GPUs, as NVML names them."""
     make_device: Callable[[Any], Any] = device_of
 
 
-def ranks_setup(asked: int, batch_size: int) -> RanksSetup:
+def ranks_setup(asked: int, batch_size: int | None = None) -> RanksSetup:
     """The ranks that were asked for: 0 means one for each usable GPU.
 
     Raises:
@@ -43,7 +46,7 @@ def ranks_setup(asked: int, batch_size: int) -> RanksSetup:
             say("--ranks {count}; or, where a GPU is missing: rigwise check", count=num_gpus),
         )
     num_ranks = asked or num_gpus
-    if batch_size < SMALLEST_BATCH * num_ranks:
+    if batch_size is not None and batch_size < SMALLEST_BATCH * num_ranks:
         raise BadInput(
             say("a batch of {batch} is too small for {ranks} ranks", batch=batch_size, ranks=num_ranks),
             say(
@@ -52,4 +55,5 @@ def ranks_setup(asked: int, batch_size: int) -> RanksSetup:
             ),
             say("training.batch_size = {batch} in a recipe, or fewer ranks", batch=SMALLEST_BATCH * num_ranks),
         )
-    return RanksSetup(num_ranks=num_ranks, backend="nccl" if num_gpus else "gloo")
+    uuids = tuple(CudaDevice(number).uuid for number in range(num_ranks if num_gpus else 0))
+    return RanksSetup(num_ranks=num_ranks, backend="nccl" if num_gpus else "gloo", uuids=uuids)

@@ -13,8 +13,7 @@ from rigwise.records.run import RankFigures
 from rigwise.speech import say
 from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.ranks.batch_norm import over_all_ranks
-from rigwise.train.ranks.failure import Failed, failure_of
-from rigwise.train.ranks.member import Known
+from rigwise.train.ranks.failure import Failed, Known, failure_of
 from rigwise.train.ranks.rank import Rank
 from rigwise.train.ranks.rows import Rows
 from rigwise.train.ranks.step import RankStep
