@@ -16,6 +16,7 @@ LIBRARY = {
     "ceilings": "train.ceilings.measure",
     "find_batch": "train.batch.find",
     "gradient_parity": "train.batch.parity",
+    "guard_ranks": "train.ranks.guard",
     "out_of_memory": "train.batch.recognise",
     "part": "train.ceilings.parts",
     "worst_first": "train.batch.training",

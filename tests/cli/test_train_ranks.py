@@ -1,4 +1,4 @@
-"""`rigwise train --ranks 2` as people meet it: a rank that dies, Ctrl-C, their own torchrun; nothing is left running."""
+"""`rigwise train --ranks 2` as people meet it: a rank that dies, Ctrl-C, their own torchrun; nothing is left."""
 
 import signal
 import subprocess
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 from cli.one_clear_error import assert_one_clear_error
 from cli.started import Started
 
@@ -45,6 +46,7 @@ def test_a_killed_rank_ends_the_command_with_its_reason(begin: Begin, endless: P
     assert "rank 1 of 2" in (run.out / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_every_rank(begin: Begin, endless: Path, tmp_path: Path) -> None:
     run = begin(endless, tmp_path / "run", "--ranks", "2").until(lambda each: each.num_steps() > 3)
     ended = run.send(signal.SIGINT).ended()
@@ -52,6 +54,7 @@ def test_ctrl_c_ends_every_rank(begin: Begin, endless: Path, tmp_path: Path) -> 
     assert ended.stderr.splitlines()[-1] == "interrupted"
 
 
+@pytest.mark.slow
 def test_kill_nine_of_the_command_leaves_no_rank(begin: Begin, endless: Path, tmp_path: Path) -> None:
     run = begin(endless, tmp_path / "run", "--ranks", "2").until(lambda each: each.num_steps() > 3)
     children = psutil.Process(run.process.pid).children(recursive=True)
@@ -70,6 +73,7 @@ def test_what_cannot_work_is_refused(rigwise: Run, pictures: Path, recipe: Path,
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_their_own_torchrun_starts_the_same(
     fake_machine: Callable[[str], dict[str, str]], pictures: Path, recipe: Path, tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -12,9 +14,13 @@ import psutil
 import pytest
 import rank_works
 
+import rigwise
 from rigwise.sources.process_tree import is_running
 from rigwise.train.ranks.failure import RankEnded
+from rigwise.train.ranks.guard import NoGuard
 from rigwise.train.ranks.job import run_ranks
+from rigwise.train.ranks.proof import WITHOUT_P2P, prove_ranks
+from rigwise.train.ranks.setup import RanksSetup
 
 END_SECONDS = 30
 """Issue 4, section 8: a dead rank ends the job with its reason within 30 s."""
@@ -38,6 +44,7 @@ def test_two_ranks_work_together() -> None:
     assert sorted(told) == ["rank 0 of 2", "rank 1 of 2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "what", "kind", "words"),
     [
@@ -83,6 +90,7 @@ def test_the_others_are_ended_when_a_rank_is_killed_from_outside() -> None:
     assert not any(map(is_running, pids.values()))
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_every_rank() -> None:
     pids: set[int] = set()
 
@@ -94,3 +102,47 @@ def test_ctrl_c_ends_every_rank() -> None:
     with pytest.raises(KeyboardInterrupt):
         run_ranks(rank_works.Loop(-1, ""), 2, backend="gloo", told=told)
     assert not any(map(is_running, pids))
+
+
+def test_b104_an_all_reduce_that_hangs_is_ended_and_tried_without_peer_to_peer() -> None:
+    setup = RanksSetup(num_ranks=2, backend="gloo")
+    blocked = rank_works.Blocked(unless="NCCL_P2P_DISABLE")
+    began = time.monotonic()
+    proof = prove_ranks(setup, work=blocked, limit_seconds=12.0, otherwise=WITHOUT_P2P)
+    assert time.monotonic() - began < 60
+    assert proof.failure is None
+    assert proof.setup.environment == (("NCCL_P2P_DISABLE", "1"),)
+    assert [link.ok for link in proof.links] == [None, True]
+    assert "the 2 ranks did not end within 12 s" in proof.links[0].text
+    assert "rank 1 stands at: copies between the devices" in proof.links[0].text
+
+
+OWN_LOOP = """
+import time, torch, torch.distributed as dist, rigwise
+dist.init_process_group("gloo")
+with rigwise.guard_ranks(limit_seconds=2.0) as guard:
+    for step in range(1000):
+        guard.mark(f"step {step}")
+        if dist.get_rank() == 1 and step == 2:
+            time.sleep(10_000)  # the loader
+        dist.all_reduce(torch.ones(1))
+"""
+
+
+def test_a_loop_of_ones_own_is_guarded_too(tmp_path: Path) -> None:
+    script = tmp_path / "loop.py"
+    script.write_text(OWN_LOOP)
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, *torchrun], capture_output=True, text=True, timeout=120, check=False)
+    assert time.monotonic() - began < 60
+    assert done.returncode == 1
+    assert "rank 1 hangs at `step 2`; others have waited for it for 2 s" in done.stderr
+    assert "time.sleep(10_000)  # the loader" in done.stderr
+    script.unlink()
+
+
+def test_a_process_on_its_own_is_not_watched() -> None:
+    with rigwise.guard_ranks() as guard, guard.alone():
+        guard.mark("step 1")
+    assert isinstance(guard, NoGuard)

@@ -73,6 +73,7 @@ def test_b04_after_out_of_memory_on_one_rank_all_start_again_with_micro_batches(
     ]
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_finite_on_one_rank_ends_the_trial_for_all(make_lab: MakeLab) -> None:
     lab = with_ranks(make_lab(batch_size=BATCH_SIZE))
     lab = msgspec.structs.replace(lab, recipe=rank_works.exploding(lab.recipe))
@@ -81,6 +82,7 @@ def test_a_loss_that_is_not_finite_on_one_rank_ends_the_trial_for_all(make_lab: 
     assert "the loss became" in str(rows[0].not_run)
 
 
+@pytest.mark.slow
 def test_an_experiment_of_two_ranks_is_compared_with_one(make_lab: MakeLab) -> None:
     lab = with_ranks(make_lab(batch_size=BATCH_SIZE, steps=2))
     run_experiment(lab)

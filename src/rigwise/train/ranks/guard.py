@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 
 import msgspec
@@ -55,14 +55,16 @@ class Guard:
         now = time.monotonic()
         last_seconds, self._marked = now - self._marked, now
         beat = self._beat
-        self._beat = Beat(beat.passed + 1, beat.signs, place, last_seconds, beat.pid, beat.host)
+        self._beat = msgspec.structs.replace(beat, passed=beat.passed + 1, place=place, last_seconds=last_seconds)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """While entered, this rank does what the others do not, such as saving, and may take minutes."""
         self._beat = msgspec.structs.replace(self._beat, alone=True)
-        yield
-        self._beat = msgspec.structs.replace(self._beat, alone=False)
+        try:
+            yield
+        finally:
+            self._beat = msgspec.structs.replace(self._beat, alone=False)
 
     def alive(self) -> None:
         """A sign of life between two places, in work that not every rank has the same amount of."""
@@ -114,7 +116,8 @@ class Guard:
             time.sleep(TELL_ITSELF_SECONDS)  # its own thread may still live, and knows the stack
         stack = self._stack() if hang.rank == self._rank or hang.all_stand else ""
         failed = Failed(rank=hang.rank, at=time.monotonic(), kind="hung", text=hang_words(hang), trace=stack)
-        print(f"{failed.text}\n{stack}", file=sys.stderr, flush=True)
+        words = say("rank {rank} {what}", rank=hang.rank, what=failed.text)
+        print(f"{words}\n{stack}", file=sys.stderr, flush=True)
         self._report(failed)
         if not stack:
             time.sleep(TELL_ITSELF_SECONDS)  # the leader asks it for its stack
@@ -127,16 +130,40 @@ class Guard:
         return "\n".join(lines[-2 * LINES_TOLD :])
 
 
+class NoGuard:
+    """For a process on its own: nobody waits for it."""
+
+    def mark(self, place: str) -> None:
+        """Nobody asks where it is."""
+
+    def alive(self) -> None:
+        """Nor whether it lives."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """It always is."""
+        return nullcontext()
+
+
 @contextmanager
-def guard_ranks(limit_seconds: float = HUNG_SECONDS, report: Report | None = None) -> Iterator[Guard]:
+def guard_ranks(limit_seconds: float = HUNG_SECONDS) -> Iterator[Guard | NoGuard]:
     """Watches the ranks of a job that torchrun started; one that hangs ends the job, with its stack on standard error.
 
-    Call `guard.mark("step 5")` at places that every rank comes to, once for each step at least.
+    Call `guard.mark("step 5")` at places that every rank comes to, once for each step at least. Enter it after
+    `init_process_group`. A process that torchrun did not start is not watched.
 
     Args:
         limit_seconds: how much longer than the others a rank may take from one place to the next.
-        report: takes the failure too.
     """
+    if "RANK" not in os.environ:
+        yield NoGuard()
+        return
+    with watched(limit_seconds, lambda message: None) as guard:
+        yield guard
+
+
+@contextmanager
+def watched(limit_seconds: float, report: Report) -> Iterator[Guard]:
+    """This rank of a job that torchrun started, watching and watched."""
     rank, num_ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     store = TCPStore(
         os.environ["MASTER_ADDR"],
@@ -144,7 +171,7 @@ def guard_ranks(limit_seconds: float = HUNG_SECONDS, report: Report | None = Non
         is_master=False,
         timeout=timedelta(seconds=STORE_SECONDS),
     )
-    guard = Guard(rank, num_ranks, store, report or (lambda failed: None), limit_seconds)
+    guard = Guard(rank, num_ranks, store, report, limit_seconds)
     guard.start()
     try:
         yield guard

@@ -16,6 +16,7 @@ from rigwise.sources.process_tree import die_with_parent
 from rigwise.speech import say
 from rigwise.train.ranks.failure import Known, failure_of
 from rigwise.train.ranks.mail import WORK_FILE, Came, Joined, Outbox, RankWork, Returned
+from rigwise.train.ranks.watch import HUNG_SECONDS
 
 COLLECTIVE_SECONDS = 600.0
 """NCCL's own limit; `Guard` ends a job that hangs long before."""
@@ -45,12 +46,12 @@ def _work(folder: Path, number: int, backend: str, outbox: Outbox) -> object:
     import torch
     import torch.distributed as dist
 
-    from rigwise.train.ranks.guard import guard_ranks
+    from rigwise.train.ranks.guard import watched
     from rigwise.train.ranks.rank import Rank
     from rigwise.train.ranks.rows import Rows
 
     outbox.tell(Came(say("reaching the port of torchrun's store")))
-    with guard_ranks(report=outbox.tell) as guard:
+    with watched(HUNG_SECONDS, outbox.tell) as guard:
         sys.path[:], content = pickle.loads((folder / WORK_FILE).read_bytes())
         work: RankWork = pickle.loads(content)
         if backend == "nccl":

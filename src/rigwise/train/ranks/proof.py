@@ -71,7 +71,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     def report(self) -> SmokeReport:
         """For `rigwise smoke`."""
         proved = say("{count} ranks can talk to each other", count=self.setup.num_ranks)
-        next_step = say("rigwise check") if self.failure else f"rigwise train DATA --ranks {self.setup.num_ranks}"
+        train = say("rigwise train DATA")
+        next_step = say("rigwise check") if self.failure else f"{train} --ranks {self.setup.num_ranks}"
         return SmokeReport(links=self.links, proved=proved, next_step=next_step)
 
 
@@ -119,8 +120,9 @@ def _tried(setup: RanksSetup, work: RankWork, limit_seconds: float) -> Proof:
             work, setup.num_ranks, backend=setup.backend, environment=variables, limit_seconds=limit_seconds
         )
     except RankEnded as error:
-        why = error.why.strip().splitlines()
-        text = f"{error.what}: {why[-1]}" if why else error.what
+        lines = error.why.strip().splitlines()
+        told = lines[-1:] if error.cause else lines  # of a traceback the last line; of a time limit where each rank is
+        text = "; ".join([error.what, *told])
         return Proof(setup=setup, links=(Link(name=name, ok=False, text=text),), failure=error)
     speed = f"{PROOF_BYTES / seconds / GIGABYTE:.3g}"
     text = say("the sum is right, {speed} GB/s for each rank", speed=speed)
