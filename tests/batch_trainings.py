@@ -35,6 +35,7 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
     save_limit: int = 10**9
     crash_above: int = 10**9
     crash_with: str = ""
+    hang_in_validation_above: int = 10**9
 
     def train_step(self, step: int) -> None:
         if self.batch_size > self.train_limit or (self.batch_size > self.late_limit and step >= self.late_step):
@@ -43,6 +44,8 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
             CRASHES[self.crash_with]()
 
     def validate(self) -> None:
+        if self.batch_size > self.hang_in_validation_above:
+            time.sleep(600)
         if self.batch_size * self.val_times > self.val_limit:
             out_of_memory()
 
@@ -59,7 +62,37 @@ def layout_error() -> None:
     raise RuntimeError("cuDNN error: CUDNN_STATUS_NOT_SUPPORTED. This error may appear for a non-contiguous input.")
 
 
+def jax_exit() -> None:
+    """Ends as a program does whose library prints what went wrong."""
+    os.write(
+        2, b"W external/xla/bfc_allocator.cc:497] RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8 bytes."
+    )
+    os._exit(1)
+
+
+def bad_alloc() -> None:
+    """Ends as C++ does."""
+    os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n")
+    os.abort()
+
+
+def own_handler() -> None:
+    """Ends as a script that catches the error itself."""
+    print("CUDA out of memory. Tried to allocate 2.00 GiB. Choose a smaller batch.", flush=True)
+    raise SystemExit(1)
+
+
+def overcome() -> None:
+    """Tells of an error it overcame, and dies of another one."""
+    print("CUDA out of memory. Tried to allocate 2.00 GiB. Trying again.", flush=True)
+    ctypes.string_at(0)
+
+
 CRASHES = {
+    "jax_exit": jax_exit,
+    "bad_alloc": bad_alloc,
+    "own_handler": own_handler,
+    "overcome": overcome,
     "segfault": lambda: ctypes.string_at(0),
     "hang": lambda: time.sleep(600),
     "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
@@ -145,6 +178,119 @@ class SumsItsLoss(TorchTraining, kw_only=True):
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward(retain_graph=True)
         self.optimizer.step()
+
+
+class AsksForValues(TorchTraining, kw_only=True):
+    """Reads its loss back, looks whether it is finite and clips: what loops do."""
+
+    losses: list[float] = msgspec.field(default_factory=list)
+
+    def train_step(self, step: int) -> None:
+        loss = self.loss(self.model, self.train_batch(step))
+        if not torch.isfinite(loss):
+            raise ValueError("the loss is not finite")
+        self.losses.append(loss.item())
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+
+
+class ReadsAShape(TorchTraining, kw_only=True):
+    """Takes as many rows as a tensor says: what a trace cannot know."""
+
+    def train_step(self, step: int) -> None:
+        features, labels = self.train_batch(step)
+        kept = int((torch.zeros_like(labels) + labels >= 0).sum())
+        self.train_batch = lambda step: (features[:kept], labels[:kept])
+        super().train_step(step)
+
+
+def moved(batch_size: int) -> TorchTraining:
+    """Tied weights, a buffer, and the optimiser made before the model is moved and before a first step."""
+    torch.manual_seed(0)
+    embed = nn.Linear(32, 32)
+    tied = nn.Linear(32, 32, bias=False)
+    tied.weight = embed.weight
+    model = nn.Sequential(embed, nn.BatchNorm1d(32), tied)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.ones(2, 32)).sum().backward()
+    optimizer.step()
+    model.to("cpu")
+    rows_of = partial(rows, batch_size)
+    return TorchTraining(model=model, optimizer=optimizer, loss=mean_loss, train_batch=rows_of)
+
+
+def compiled(folder: str, batch_size: int) -> TorchTraining:
+    """Notes that it compiled."""
+    with (Path(folder) / "compiled").open("a") as noted:
+        print(batch_size, file=noted)
+    training = real(batch_size)
+    training.model = torch.compile(training.model, backend="eager")
+    return training
+
+
+def with_graphs(graph_bytes: int, batch_size: int) -> TorchTraining:
+    """As one that compiled, and keeps so much for it."""
+    training = of_kind(KeepsItsGraphs, batch_size)
+    training.graph_bytes = graph_bytes
+    return training
+
+
+class KeepsItsGraphs(TorchTraining, kw_only=True):
+    """Holds so much from its first step on."""
+
+    graph_bytes: int = 0
+    graphs: list[Tensor] = msgspec.field(default_factory=list)
+
+    def train_step(self, step: int) -> None:
+        super().train_step(step)
+        if not self.graphs:
+            self.graphs.append(torch.zeros(self.graph_bytes, dtype=torch.uint8))
+
+
+class KeepsItsOutputs(TorchTraining, kw_only=True):
+    """Keeps 2 MiB of outputs of each validation."""
+
+    outputs: list[Tensor] = msgspec.field(default_factory=list)
+
+    def validate(self) -> None:
+        super().validate()
+        self.outputs.append(torch.zeros(2 * 2**20, dtype=torch.uint8))
+
+
+class Accumulates(TorchTraining, kw_only=True):
+    """Four micro-batches a step, the first one far larger than the others."""
+
+    def train_step(self, step: int) -> None:
+        features, labels = self.train_batch(step)
+        self.optimizer.zero_grad(set_to_none=True)
+        for part in range(4):
+            rows = slice(0, None) if part == 0 else slice(part, part + 1)
+            self.loss(self.model, (features[rows], labels[rows])).backward()
+        self.optimizer.step()
+
+
+class OnTheWrongDevice(nn.Module):
+    """Makes a tensor where it stands and not where its input is: lightning issue 17299."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        return features * torch.ones(features.shape)
+
+
+def on_the_wrong_device(batch_size: int) -> TorchTraining:
+    """A model elsewhere, whose layer mixes devices."""
+    training = real(batch_size)
+    training.model = nn.Sequential(training.model, OnTheWrongDevice()).to("meta")
+    training.train_batch = lambda step: tuple(tensor.to("meta") for tensor in rows(batch_size, step))
+    return training
+
+
+def wide(batch_size: int) -> TorchTraining:
+    """Rows of 1 MiB each, made of one."""
+    training = real(batch_size)
+    training.loss = lambda model, batch: model(batch[0]).sum() + torch.zeros(batch_size, 2**18).exp().sum()
+    return training
 
 
 def of_kind(kind: type[TorchTraining], batch_size: int) -> TorchTraining:

@@ -9,7 +9,6 @@ import msgspec
 import torch
 from simulated_gpu import SimulatedGpu
 
-from rigwise.train.ranks.mail import Came
 from rigwise.train.ranks.rank import Rank
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.step.device import CpuDevice, Device
@@ -44,19 +43,6 @@ class Loop(msgspec.Struct, frozen=True):
             rank.mean(torch.tensor(1.0))
             time.sleep(0.01)
         return "the end"
-
-
-class Blocked(msgspec.Struct, frozen=True):
-    """Hangs in every rank, as an all-reduce between GPUs that cannot copy to each other does, unless told otherwise."""
-
-    unless: str
-    """Variable of the environment."""
-
-    def __call__(self, rank: Rank) -> float:
-        rank.tell(Came("copies between the devices"))
-        if self.unless not in os.environ:
-            time.sleep(10_000)
-        return 1.0
 
 
 def misbehave(what: str) -> None:

@@ -16,6 +16,7 @@ class SimulatedGpu:
     uuid = "GPU-simulated"
     is_gpu = True
     mixed_precision = "bf16"
+    no_mixed_precision = ""
 
     def __init__(self, vram: SimulatedVram) -> None:
         self._vram = vram

@@ -19,6 +19,9 @@ LIBRARY = {
     "guard_ranks": "train.ranks.guard",
     "out_of_memory": "train.batch.recognise",
     "part": "train.ceilings.parts",
+    "predictor": "train.predict.predictor",
+    "prove_all_reduce": "train.all_reduce",
+    "read_memory_snapshot": "train.memory_snapshot",
     "worst_first": "train.batch.training",
 }
 """What people's own programs take from here, and its module: imported when asked for, for it imports torch."""

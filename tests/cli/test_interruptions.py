@@ -32,7 +32,7 @@ def test_ctrl_c_while_pictures_are_read_leaves_nothing(begin: Begin, endless: Pa
 
 
 def test_ctrl_c_before_the_page_is_written(begin: Begin, recipe: Path, tmp_path: Path) -> None:
-    run = begin(recipe, tmp_path / "run").until(lambda each: (each.out / "model.pt").exists())
+    run = begin(recipe, tmp_path / "run").until(lambda each: (each.out / "model").exists())
     ended = run.send(signal.SIGINT).ended()
     assert ended.returncode == INTERRUPTED
     assert "Traceback" not in ended.stderr

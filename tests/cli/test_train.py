@@ -34,7 +34,7 @@ def losses(run: Path) -> list[tuple[str, int, float]]:
 
 def test_the_run_folder_holds_what_repeats_it(finished: Path) -> None:
     assert {path.name for path in finished.iterdir()} >= {
-        "manifest.json", "evidence", "run.sqlite", "report.html", "recipe.toml", "lock.txt", "pictures.tsv", "model.pt"
+        "manifest.json", "evidence", "run.sqlite", "report.html", "recipe.toml", "lock.txt", "pictures.tsv", "model"
     }  # fmt: skip
     assert "torch==" in (finished / "lock.txt").read_text()
     assert json.loads((finished / "manifest.json").read_text())["kind"] == "train"

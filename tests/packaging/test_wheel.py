@@ -116,7 +116,9 @@ def test_the_overview(rigwise: Rigwise) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["train pictures", "train --from run", "smoke", "report run", "demo"])
+@pytest.mark.parametrize(
+    "command", ["train pictures", "train --from run", "smoke", "report run", "demo", "predict run pictures"]
+)
 def test_what_needs_torch_says_how_to_get_it(rigwise: Rigwise, command: str) -> None:
     assert_names_the_extra(rigwise(*command.split()))
 

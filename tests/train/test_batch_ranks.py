@@ -89,3 +89,8 @@ def test_b24_a_rank_that_is_missing_ends_the_others_wait(tmp_path: Path, how: st
     told = run_two(partial(batch_ranks.miss, how), f"{tmp_path}/store")
     assert time.monotonic() - began < 30
     assert "not every rank agreed on a batch size within" in str(told[0][0])
+
+
+def test_b04_out_of_memory_on_one_of_several_ranks_is_never_gone_on_from(tmp_path: Path) -> None:
+    """The others wait in the middle of a step: a smaller micro-batch on one rank alone would part them."""
+    assert run_two(batch_ranks.run_out, f"{tmp_path}/store") == [[("raised", None, True)], [("stepped", None, False)]]

@@ -9,6 +9,7 @@ from rigwise.records.run import TrialResult
 from rigwise.telemetry.reading import load_run
 from rigwise.train.experiment import run_experiment
 from rigwise.train.picture_lab import PictureLab
+from rigwise.train.step.half_precision import why_not_half
 from rigwise.train.step.vram_simulation import simulate_vram
 from rigwise.units import GIB, MIB
 
@@ -93,3 +94,23 @@ def test_a_gpu_on_which_nothing_fits_is_given_up_for_the_cpu(make_lab: MakeLab) 
     assert "out of memory" in refused
     assert rows["cuda fp32"].not_run == refused
     assert rows["cpu fp32"].not_run is None
+
+
+class Gtx1660(SimulatedGpu):
+    """A card on which fp16 cannot be relied on."""
+
+    mixed_precision = "fp32"
+    no_mixed_precision = why_not_half("NVIDIA GeForce GTX 1660", (7, 5))
+
+
+def test_b57_a_card_without_a_reliable_fp16_trains_in_fp32_once_and_its_row_says_why(make_lab: MakeLab) -> None:
+    rows = run_experiment(make_lab(device=Gtx1660(simulate_vram(8 * GIB)))).rows
+    assert [row.name for row in rows if row.not_run is None] == [
+        "cpu one batch",
+        "cuda one batch",
+        "cuda fp32",
+        "cuda fp32 larger batch",
+    ]
+    (left_out,) = [row for row in rows if row.not_run is not None]
+    assert (left_out.name, left_out.precision) == ("cuda mixed precision", "fp16")
+    assert "fp16 convolutions give NaN on its chip" in left_out.not_run

@@ -244,7 +244,7 @@ def test_b86_b87_what_spills_into_the_machines_ram_does_not_hold() -> None:
 
 
 def test_fragmentation_is_told_from_too_large() -> None:
-    found = find(trainings.real, make_device=partial(trainings.fragmented, 64 * MIB), effort=SHORT)
+    found = find(trainings.real, make_device=partial(trainings.fragmented, 16 * MIB), effort=SHORT)
     assert "fragmentation" in {probe.cause for probe in found.probes}
     assert "too_big" not in {probe.cause for probe in found.probes if probe.ended == "out_of_memory"}
 
@@ -265,7 +265,7 @@ def test_a_crash_of_large_batches_only_bounds_the_search() -> None:
 
 def test_b67_a_hang_ends_at_the_time_limit() -> None:
     effort = Effort(soak_steps=30, silence_seconds=1.5)
-    error = refused(trainings.scripted(crash_above=0, crash_with="hang"), start=2, effort=effort)
+    error = refused(trainings.scripted(crash_above=0, crash_with="hang", late_step=2), most=1, effort=effort)
     assert error.cause == "hang"
     assert "nothing was heard of it for 1.50 s" in error.why
 

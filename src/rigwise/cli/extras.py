@@ -12,7 +12,9 @@ PAGE = ("jinja2", "plotly")
 """What report.html is made with."""
 AUDITING = ("numpy", "PIL", "simplejpeg", "sklearn", "jinja2")
 """What an audit and its page import; judging labels also takes torch and timm."""
-TRAINING = ("torch", "timm", "numpy", "PIL", "simplejpeg", "sklearn", *PAGE)
+PREDICTING = ("torch", "numpy", "PIL", "simplejpeg")
+"""What asking an exported model imports."""
+TRAINING = ("torch", "timm", "numpy", "PIL", "simplejpeg", "sklearn", "safetensors", *PAGE)
 """What a training run and its page import."""
 
 

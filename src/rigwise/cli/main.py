@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rigwise import __version__
-from rigwise.cli import audit, check, demo, diff, explain, overview, record, report, smoke, train
+from rigwise.cli import audit, check, demo, diff, explain, overview, predict, record, report, smoke, train
 from rigwise.cli.console import on_screen, show_error
 from rigwise.cli.interruption import ignore_interruptions, raise_interruptions
 from rigwise.errors import BadInput, ExitCode, OwnFault, RigwiseError
@@ -91,6 +91,7 @@ app.command("diff", help=say("What changed between two recordings, or since one.
 app.command("smoke", help=say("One batch on the CPU, then on the GPU: the first broken link."))(answering(smoke.smoke))
 app.command("audit", help=say("What to know of your pictures before you train on them."))(answering(audit.audit))
 app.command("train", help=say("The guided experiment on your pictures."))(answering(train.train))
+app.command("predict", help=say("What the model of a run says of other pictures."))(answering(predict.predict))
 app.command("report", help=say("Make the page of a run again, also of an interrupted one."))(answering(report.report))
 app.command("demo", help=say("The guided experiment on embedded pictures."))(answering(demo.demo))
 

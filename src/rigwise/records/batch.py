@@ -1,5 +1,6 @@
 """The search for a batch size, as records: every probe, why it ended, and the size that held."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -47,10 +48,16 @@ class BatchProbe(msgspec.Struct, frozen=True, kw_only=True):
     peaks: tuple[PhasePeak, ...] = ()
     need_bytes: int | None = None
     """The most it took of what was free at the start."""
+    step_seconds: float | None = None
+    """Median of its settled steps; None where too few ran."""
     growth: Growth | None = None
+    kept_by_validation_bytes: int = 0
+    """What each validation leaves behind; 0 where nothing stays."""
     cause: CauseName = ""
     text: str = ""
     """Why it ended so, in words."""
+    compiled: bool = False
+    """Whether the model was compiled, as the run will have it."""
 
     @property
     def held(self) -> bool:
@@ -93,7 +100,10 @@ class BatchSearch(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def proof(self) -> BatchProbe:
         """The probe in which the chosen size held to the end of the soak."""
-        return max((probe for probe in self.probes if self._proves(probe)), key=lambda probe: probe.steps)
+        return proof_of(self.batch_size, self.probes)
 
-    def _proves(self, probe: BatchProbe) -> bool:
-        return probe.held and probe.batch_size == self.batch_size
+
+def proof_of(batch_size: int, probes: Sequence[BatchProbe]) -> BatchProbe:
+    """The longest probe in which this size held; as the run will have it, where it was compiled for that."""
+    held = [probe for probe in probes if probe.held and probe.batch_size == batch_size]
+    return max(held, key=lambda probe: (probe.compiled, probe.steps))

@@ -180,6 +180,10 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How the batch size was found, where it was searched."""
     ceilings: CeilingsReport | None = None
     """What bounds the recommended trial, and which levers are worth it, where that was measured."""
+    model_note: str = ""
+    """What the run left for other programs, in words."""
+    predict_command: str = ""
+    """What asks its model about other pictures; "" where it left none that can be asked."""
     repeat_command: str = ""
     """What repeats this run tomorrow."""
     repeat_note: str = ""

@@ -9,6 +9,7 @@ from rigwise.records.batch import BatchSearch
 from rigwise.records.ceilings import CeilingsReport
 from rigwise.records.difference import Difference
 from rigwise.records.explanation import ExplainReport
+from rigwise.records.exported import PredictReport
 from rigwise.records.finding import CheckReport
 from rigwise.records.recording import RecordReport
 from rigwise.records.run import RankFigures, Recommendation, RunRecord, TrialResult
@@ -49,6 +50,8 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     recommendation: Recommendation | None
     batch_search: BatchSearch | None
     ceilings: CeilingsReport | None
+    model_note: str
+    predict_command: str
     repeat_command: str
     repeat_note: str
     repeat_equal: bool | None
@@ -106,6 +109,11 @@ def diff_json(difference: Difference) -> str:
 
 def record_json(report: RecordReport) -> str:
     """One JSON object: schema, where the recording is and what it holds."""
+    return json_text(report)
+
+
+def predict_json(report: PredictReport) -> str:
+    """One JSON object: schema, an answer to each picture, what could not be read, accuracy where folders tell it."""
     return json_text(report)
 
 

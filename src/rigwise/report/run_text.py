@@ -76,6 +76,10 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         yield say("bad files"), words, ""
     if run.repeat_note:
         yield say("repeat"), run.repeat_note, "bold"
+    if run.model_note:
+        yield say("model"), run.model_note, ""
+    if run.predict_command:
+        yield say("use it"), run.predict_command, ""
     yield say("report"), page, ""
     if run.repeat_command != _next_command(run):
         yield say("again tomorrow"), run.repeat_command, ""

@@ -75,6 +75,11 @@ class RunFolder(msgspec.Struct, frozen=True):
         return self.path / "recipe.toml"
 
     @property
+    def memory_snapshot(self) -> Path:
+        """What held a GPU's memory when it ran out; there only if that was recorded."""
+        return self.path / "out_of_memory.pickle"
+
+    @property
     def lock(self) -> Path:
         """Exact versions of the packages it ran with."""
         return self.path / "lock.txt"

@@ -49,6 +49,9 @@ def run_experiment(lab: Lab) -> Experiment:
         if left is not None:
             trained[last.name] = left
             batch_size = last.batch_size
+    if lab.device.no_mixed_precision:
+        why = lab.device.no_mixed_precision
+        rows.append(lab.keep(_not_run(lab, say("cuda mixed precision"), "fp16", batch_size, why)))
     if lab.device.is_gpu:
         rows += _try_larger(lab, last, free_bytes, trained)
     return Experiment(rows=tuple(rows), trained=trained)
@@ -56,11 +59,13 @@ def run_experiment(lab: Lab) -> Experiment:
 
 def _full_trials(lab: Lab) -> Iterator[tuple[Lab, str, str]]:
     """Lab, name and precision of each; several ranks are compared with one of them alone."""
+    mixed = lab.device.mixed_precision
     yield lab, f"{_kind(lab)} fp32", "fp32"
     if lab.ranks is not None and lab.ranks.num_ranks > 1:
         alone = msgspec.structs.replace(lab, ranks=msgspec.structs.replace(lab.ranks, num_ranks=1))
         yield alone, say("{kind} fp32 1 rank", kind=_kind(lab)), "fp32"
-    yield lab, f"{_kind(lab)} {lab.device.mixed_precision}", lab.device.mixed_precision
+    if mixed != "fp32":
+        yield lab, f"{_kind(lab)} {mixed}", mixed
 
 
 def prove_one_batch(lab: Lab) -> tuple[list[TrialResult], str | None]:
@@ -123,11 +128,11 @@ def _one_batch_row(lab: Lab, name: str, device: str, batch: BatchResult, note: s
         image_size=lab.image_size,
         steps=1,
         step_mean_seconds=batch.seconds,
-        images_per_second=len(batch.logits) / batch.seconds,
         peak_allocated_bytes=during.peak_allocated if during else None,
         peak_reserved_bytes=during.peak_reserved if during else None,
         memory_total_bytes=during.total if during else None,
         note=note,
+        **lab.measured(len(batch.logits), 1, batch.seconds, None),
     )
 
 

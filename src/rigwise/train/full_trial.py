@@ -15,7 +15,9 @@ from rigwise.speech import say
 from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
+from rigwise.train.batch.update import UpdateDoesNotFit
 from rigwise.train.lab import Lab
+from rigwise.train.memory_snapshot import leave_snapshot, start_recording, stop_recording
 from rigwise.train.progress import Progress
 from rigwise.train.ranks.attempt import Attempt
 from rigwise.train.ranks.failure import RankEnded
@@ -59,6 +61,24 @@ class Advance:
         return True
 
 
+class Recording:
+    """Has PyTorch record who takes a GPU's memory, in the first steps alone: they are not measured, and settle it."""
+
+    def began(self, state: TrialState) -> None:
+        """From here on."""
+        self._last_step = state.step + SETTLING_STEPS
+        start_recording(state.device)
+
+    def stepped(self, state: TrialState) -> None:
+        """Up to the steps whose times count."""
+        if state.step == self._last_step:
+            stop_recording(state.device)
+
+    def goes_on(self, state: TrialState) -> bool:
+        """Always."""
+        return True
+
+
 def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tuple[list[TrialResult], Trained | None]:
     """The rows this trial adds to the comparison, and what it left when some batch size ran to the end.
 
@@ -89,7 +109,7 @@ def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
 
 
 def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
-    """What the trial left, or that it ran out of memory, or why its loss failed."""
+    """What the trial left, or that it ran out of memory, or why no smaller batch would help it."""
     began = lab.writer.elapsed()
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
@@ -104,8 +124,12 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
         ran_out = out_of_memory(error)
         if ran_out is None:
             raise
-        return ran_out
+        held = leave_snapshot(lab.device, lab.folder.memory_snapshot)  # while the tensors are there
+        if held:
+            lab.writer.event("memory", f"{plan.name}: {held}")
+        return str(error) if isinstance(error, UpdateDoesNotFit) else ran_out
     finally:
+        stop_recording(lab.device)
         lab.progress.end()
     for note in left.outcome.notes:
         lab.writer.event("recovered", f"{plan.name}: {note}")
@@ -120,7 +144,7 @@ def _here(lab: Lab, plan: TrialPlan) -> tuple[TrialPlan, Left, Sequence[Step]]:
     inputs = lab.inputs(plan.batch_size)
     ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
     with lab.device.using():
-        outcome = run_trial(plan, inputs, lab.device, ledger, [Advance(lab.progress)])
+        outcome = run_trial(plan, inputs, lab.device, ledger, [Advance(lab.progress), Recording()])
         review = inputs.review(inputs.model.eval(), outcome.precision)
     weights = {key: value.detach().cpu().clone() for key, value in inputs.model.state_dict().items()}
     return plan, Left(outcome=outcome, review=review, weights=weights), ledger.steps
@@ -155,7 +179,6 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], left: Left, began: fl
         steps=len(steps),
         step_mean_seconds=mean,
         step_p95_seconds=percentile(times, 95),
-        images_per_second=plan.batch_size / mean,
         data_wait_ratio=min(1.0, sum(step.data_seconds for step in settled) / sum(times)),
         peak_allocated_bytes=memory.peak_allocated if memory else None,
         peak_reserved_bytes=memory.peak_reserved if memory else None,
@@ -167,6 +190,7 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], left: Left, began: fl
         val_total=outcome.scores.num_answers,
         num_ranks=max(1, len(left.figures)),
         note="; ".join(outcome.notes),
+        **lab.measured(plan.batch_size, len(steps), mean, outcome.scores),
     )
 
 

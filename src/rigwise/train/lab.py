@@ -1,6 +1,7 @@
 """What every trial of one experiment shares: recipe, data, devices, and where results go."""
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import msgspec
 from torch import nn
@@ -17,7 +18,8 @@ from rigwise.train.recipe_sections import Recipe
 from rigwise.train.smoke import Smoke
 from rigwise.train.step.device import Device
 from rigwise.train.step.plan import TrialPlan
-from rigwise.train.step.state import TrialInputs
+from rigwise.train.step.scoring import Scored
+from rigwise.train.step.state import Batch, TrialInputs
 
 
 class Built(Protocol):
@@ -63,6 +65,11 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
         """Steps of each full trial."""
         return self.recipe.training.steps if self.device.is_gpu else self.recipe.cpu.steps
 
+    @property
+    def loader_threads(self) -> int:
+        """Threads that make batches; 0 where the trial's own thread does."""
+        return 0
+
     def build(self) -> Built:
         """A fresh model, the same each time."""
         raise NotImplementedError
@@ -70,6 +77,14 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     def inputs(self, batch_size: int) -> TrialInputs:
         """What a trial at this batch size works with: a fresh model and the batches of this experiment."""
         raise NotImplementedError
+
+    def feed(self, batch_size: int, num_threads: int, num_steps: int) -> Iterable[Batch]:
+        """The first `num_steps` batches of a trial, made by so many threads."""
+        raise NotImplementedError
+
+    def measured(self, batch_size: int, steps: int, step_seconds: float, scores: Scored | None) -> dict[str, Any]:
+        """Fields of a row that say, in the units of these samples, how fast its steps were and how well it learned."""
+        return {"images_per_second": batch_size / step_seconds}
 
     def prove(self, batch_size: int, gpu: Device | None) -> Smoke:
         """The same one batch on the CPU and on the GPU, if there is one."""

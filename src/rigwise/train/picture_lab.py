@@ -19,7 +19,7 @@ from rigwise.train.step.device import Device
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.picture_loss import mean_loss
 from rigwise.train.step.scoring import Scored, Scores, joined, no_scores, score
-from rigwise.train.step.state import TrialInputs
+from rigwise.train.step.state import Batch, TrialInputs
 
 
 def recipe_model(recipe: Recipe, num_classes: int) -> BuiltModel:
@@ -138,6 +138,17 @@ class PictureLab(Lab, frozen=True, kw_only=True):
     def inputs(self, batch_size: int) -> TrialInputs:
         """A fresh model and its batches of pictures."""
         return self.material.inputs(self.build(), batch_size, self.device)
+
+    @property
+    def loader_threads(self) -> int:
+        """Decode threads."""
+        return self.recipe.loader.num_threads
+
+    def feed(self, batch_size: int, num_threads: int, num_steps: int) -> Iterable[Batch]:
+        """The first batches of a trial, decoded by so many threads."""
+        stream = self.material.stream(self.pictures.train, batch_size)
+        stream.num_threads = num_threads
+        return stream.train_batches(num_steps)
 
     def prove(self, batch_size: int, gpu: Device | None) -> Smoke:
         """The first training batch on the CPU and on the GPU, if there is one."""

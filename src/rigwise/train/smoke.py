@@ -5,7 +5,7 @@ the gradient vector by `GRADIENT_TOLERANCE` of its length. Our choice: two to th
 per operation, adding up like its square root), and below what a wrong kernel or a wrong layout gives.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import torch
@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from rigwise.records.smoke import Link, SmokeReport
 from rigwise.speech import say
+from rigwise.train.fault_line import fault_line
 from rigwise.train.step.device import CpuDevice, Device
 from rigwise.train.step.normalise import Normalise
-from rigwise.train.step.one_batch import BatchResult, run_one_batch
+from rigwise.train.step.one_batch import BatchResult, Judge, run_one_batch
 from rigwise.units import duration, memory
 
 LOGIT_TOLERANCE = 1e-3
@@ -37,7 +38,7 @@ class Smoke(msgspec.Struct, frozen=True, kw_only=True):
 def smoke(
     model: nn.Module, normalise: Normalise, images: Tensor, labels: Tensor, gpu: Device | None, no_gpu: str
 ) -> Smoke:
-    """The same batch on the CPU and the GPU, link by link.
+    """The same batch of pictures on the CPU and the GPU, link by link.
 
     Args:
         model: on the CPU; it ends there too.
@@ -47,7 +48,18 @@ def smoke(
         gpu: the device to prove, or None.
         no_gpu: why there is none, in words.
     """
-    reference = run_one_batch(model, normalise, images, labels, CpuDevice())
+
+    def judge(model: nn.Module, batch: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        pictures, truth = batch
+        logits = model(normalise(pictures))
+        return logits, nn.functional.cross_entropy(logits, truth)
+
+    return prove_batch(model, judge, (images, labels), gpu, no_gpu)
+
+
+def prove_batch(model: nn.Module, judge: Judge, batch: Sequence[Tensor], gpu: Device | None, no_gpu: str) -> Smoke:
+    """The same batch on the CPU and the GPU, link by link; arguments as for `smoke`."""
+    reference = run_one_batch(model, judge, batch, CpuDevice())
     links = [_finite(say("cpu batch"), reference)]
     if gpu is None:
         links.append(Link(name=say("device available"), ok=False, text=no_gpu))
@@ -55,14 +67,20 @@ def smoke(
         return Smoke(report=_report(links), reference=reference)
     links.append(Link(name=say("device available"), ok=True, text=gpu.name))
     try:
-        result = run_one_batch(model, normalise, images, labels, gpu)
+        result = run_one_batch(model, judge, batch, gpu)
     except RuntimeError as error:
         model.to("cpu")
-        links.append(Link(name=say("batch runs on the device"), ok=False, text=str(error).splitlines()[0]))
+        links.append(Link(name=say("batch runs on the device"), ok=False, text=_first_words(error)))
         out_of_memory = isinstance(error, torch.OutOfMemoryError)
         return Smoke(report=_report(links), reference=reference, out_of_memory=out_of_memory)
     links += _gpu_links(reference, result, gpu)
     return Smoke(report=_report(links), reference=reference, result=result)
+
+
+def _first_words(error: RuntimeError) -> str:
+    """What was raised, and at which line of the model's own file, if it has one."""
+    said, where = str(error).splitlines()[0], fault_line(error)
+    return say("{said} ({where})", said=said, where=where) if where else said
 
 
 def _gpu_links(reference: BatchResult, result: BatchResult, gpu: Device) -> Iterator[Link]:

@@ -1,22 +1,32 @@
 """Where the bytes of a training step go, and the batch size they predict: traced with tensors that hold no memory.
 
-The caller's own training runs two steps under `FakeTensorMode` in a child process; every tensor has a shape and a type,
-none has bytes, so that it fits on any machine. A lower bound: the CUDA context, cuDNN's work space and the allocator's
-rounding are not in it.
+The caller's own training is built as it is, in a child process; then its tensors are exchanged for fake ones
+(`FakeTensorMode`), and it runs two steps: every tensor has a shape and a type, none has bytes, so that any batch fits.
+A lower bound: the CUDA context, cuDNN's work space and the allocator's rounding are not in it.
+
+Built for real, since building asks for values (`.item()`, pretrained weights) and moves the model, which a fake one
+cannot (`Module.to` on fake parameters raises in torch 2.14: "Couldn't swap"). Where the weights alone do not fit the
+device, a fake build is tried.
 """
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_map_only
 
 from rigwise.records.batch import Breakdown
 from rigwise.sources.children import Tell, run_in_child
 from rigwise.train.batch.child import PRELOADED, Build, MakeDevice
 from rigwise.train.batch.memory import memory_now
+from rigwise.train.batch.recognise import out_of_memory
+from rigwise.train.batch.training import Batch, TorchTraining
 from rigwise.train.headroom import LARGEST_SHARE
 from rigwise.train.step.vram_simulation import SimulatedVram
 
@@ -46,11 +56,11 @@ def traced(build: Build, batch_size: int) -> Breakdown:
     """The bytes of a step, traced in this process.
 
     Raises:
-        Exception: whatever the training raises of tensors without values, such as `.item()`.
+        Exception: whatever the training raises of tensors without values, such as a shape read from a tensor.
     """
-    vram = SimulatedVram(NO_LIMIT_BYTES)
-    with FakeTensorMode(allow_non_fake_inputs=True), vram:
-        training: Any = build(batch_size)
+    vram, fake = SimulatedVram(NO_LIMIT_BYTES), FakeTensorMode(allow_non_fake_inputs=True)
+    training: Any = _built(build, batch_size, fake)
+    with fake, vram, _Answering():  # type: ignore[no-untyped-call]
         vram.track(training.model)
         for step in range(TRACED_STEPS):
             training.train_step(step)
@@ -65,6 +75,69 @@ def traced(build: Build, batch_size: int) -> Breakdown:
         )
     rest = max(0, vram.peak_allocated_bytes - fixed.peak_bytes)
     return msgspec.structs.replace(fixed, activations_bytes=rest)
+
+
+def _built(build: Build, batch_size: int, fake: FakeTensorMode) -> Any:
+    """The training, with a model whose tensors are fake."""
+    try:
+        training: Any = build(batch_size)
+    except Exception as error:
+        if out_of_memory(error) is None:
+            raise
+        with fake:
+            return build(batch_size)
+    _exchange(training, fake)
+    if isinstance(training, TorchTraining):
+        training.train_batch = _outside(training.train_batch)
+    return training
+
+
+def _exchange(training: Any, fake: FakeTensorMode) -> None:
+    """Exchange the tensors of the model for fake ones, in the optimiser too."""
+    faked: dict[Tensor, Tensor] = {}
+    with torch.no_grad():
+        for layer in training.model.modules():
+            for held in (layer._parameters, layer._buffers):
+                for name, tensor in held.items():
+                    if tensor is not None:
+                        held[name] = faked.setdefault(tensor, fake.from_tensor(tensor))
+    for group in training.optimizer.param_groups:
+        group["params"] = [faked.get(parameter, parameter) for parameter in group["params"]]
+    state = training.optimizer.state
+    for parameter in [each for each in state if each in faked]:
+        state[faked[parameter]] = tree_map_only(Tensor, partial(_faked_state, fake), state.pop(parameter))
+
+
+def _faked_state(fake: FakeTensorMode, tensor: Tensor) -> Tensor:
+    """A fake tensor; a count of steps keeps its value, since optimisers divide by what they make of it."""
+    is_count = tensor.dim() == 0 and tensor.device.type == "cpu"
+    return fake.fake_tensor_converter.from_real_tensor(fake, tensor, make_constant=is_count)
+
+
+class _Answering(TorchDispatchMode):
+    """Answers a step that asks for a value (`loss.item()`, `isfinite(...)`): nothing is lost, everything is well.
+
+    Whole numbers are not answered: they may be shapes, and a wrong shape is a wrong number of bytes.
+    """
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        try:
+            return func(*args, **(kwargs or {}))
+        except DataDependentOutputException:
+            kind = args[0].dtype
+            if kind != torch.bool and not kind.is_floating_point:
+                raise
+            return kind == torch.bool or 0.0
+
+
+def _outside(train_batch: Callable[[int], Batch]) -> Callable[[int], Batch]:
+    """Batches of real tensors: threads that fill one know no fake tensors."""
+
+    def batch(step: int) -> Batch:
+        with _disable_current_modes():
+            return train_batch(step)
+
+    return batch
 
 
 def _bytes(tensors: list[Tensor]) -> int:

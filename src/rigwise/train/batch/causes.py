@@ -12,7 +12,7 @@ from rigwise.probes.programs.allocation_failures import allocation_failures
 from rigwise.records.batch import BatchProbe, CauseName
 from rigwise.records.gpu import GpuProcess
 from rigwise.speech import say
-from rigwise.train.batch.child import SHORT_STEPS
+from rigwise.train.batch.child import SETTLED_STEPS
 from rigwise.train.headroom import LARGEST_SHARE
 from rigwise.train.step.device import DeviceMemory
 from rigwise.units import memory, percent
@@ -54,7 +54,7 @@ def _cause(probe: BatchProbe, evidence: Evidence) -> CauseName:
             return "hang"
         case "failed":
             return "fault"
-    if probe.growth is not None and probe.ended in ("out_of_memory", "spilled"):
+    if (probe.growth or probe.kept_by_validation_bytes) and probe.ended in ("out_of_memory", "spilled"):
         return "leak"
     if others_grew_bytes(evidence) >= max(OTHERS_BYTES, OTHERS_RATIO * (probe.total_bytes or 0)):
         return "other_process"
@@ -62,7 +62,7 @@ def _cause(probe: BatchProbe, evidence: Evidence) -> CauseName:
         return "spill" if probe.ended == "spilled" else "too_big"
     if _cached_bytes(evidence) >= max(_requested_bytes(probe.text), FRAGMENTED_RATIO * (probe.total_bytes or 1), 1):
         return "fragmentation"
-    is_late = probe.phase in ("validation", "checkpoint") or probe.steps > SHORT_STEPS
+    is_late = probe.phase in ("validation", "checkpoint") or probe.steps >= SETTLED_STEPS
     return "late_peak" if is_late else "too_big"
 
 
@@ -120,10 +120,23 @@ def _sentence(cause: CauseName, probe: BatchProbe, evidence: Evidence) -> str:
     return probe.text
 
 
+def spilled_unseen(probe: BatchProbe, times_slower: float) -> BatchProbe:
+    """A probe that ran, and so slowly that memory which was counted as free was not the card's own."""
+    text = say(
+        "a sample takes {times} times as long as in a smaller batch, at {need} of the {free} free: the driver seems to "
+        "have moved a part to the machine's RAM",
+        times=round(times_slower),
+        need=memory(probe.need_bytes or 0),
+        free=memory(probe.free_at_start_bytes or 0),
+    )
+    return msgspec.structs.replace(probe, ended="spilled", cause="spill", text=text)
+
+
 def leak_words(probe: BatchProbe) -> str:
     """How memory grew, and when it ends."""
     growth = probe.growth
-    assert growth is not None
+    if growth is None:
+        return _kept_words(probe)
     rate = memory(growth.bytes_per_step)
     if growth.outside_pytorch:
         return say(
@@ -136,6 +149,23 @@ def leak_words(probe: BatchProbe) -> str:
     if growth.step_of_death is None:
         return say("memory grew by {rate} a step", rate=rate)
     return say("memory grew by {rate} a step; it ends at step {step}", rate=rate, step=growth.step_of_death)
+
+
+def _kept_words(probe: BatchProbe) -> str:
+    kept = memory(probe.kept_by_validation_bytes)
+    if probe.ended == "out_of_memory":
+        return say("each validation keeps {kept}: the second one did not fit", kept=kept)
+    lasts = validations_left(probe)
+    if lasts is None:
+        return say("each validation keeps {kept}", kept=kept)
+    return say("each validation keeps {kept}: memory ends after {count} more", kept=kept, count=lasts)
+
+
+def validations_left(probe: BatchProbe) -> int | None:
+    """How many more validations fit when each keeps what it kept; None where that is not known, or nothing is kept."""
+    if not probe.kept_by_validation_bytes or probe.free_at_start_bytes is None or probe.need_bytes is None:
+        return None
+    return max(0, probe.free_at_start_bytes - probe.need_bytes) // probe.kept_by_validation_bytes
 
 
 def _where(probe: BatchProbe) -> str:

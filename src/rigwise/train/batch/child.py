@@ -5,7 +5,7 @@ process ended.
 """
 
 import os
-import traceback
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,22 +15,29 @@ import torch
 
 from rigwise.records.batch import Phase
 from rigwise.sources.children import Tell
-from rigwise.train.batch.memory import memory_now
+from rigwise.speech import say
+from rigwise.train.batch.memory import MemoryGauge
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
 from rigwise.train.batch.training import Training
+from rigwise.train.fault_line import fault_line
 from rigwise.train.step.device import CpuDevice, CudaDevice, Device, DeviceMemory, first_gpu
 
 Build = Callable[[int], Training]
 """Batch size to the training at that size, on the device."""
 MakeDevice = Callable[[], Device]
 
-PRELOADED = ("rigwise.train.batch.child", "torch._dynamo", "torch._subclasses.fake_tensor")
-"""What the fork server imports once. The first optimiser step imports torch._dynamo, which takes seconds; none of them
-calls CUDA by being imported."""
+PRELOADED = (
+    "rigwise.train.batch.child",
+    "torch._dynamo",
+    "torch._subclasses.fake_tensor",
+    "rigwise.train.batch.for_pictures",
+)
+"""What the fork server imports once. The first optimiser step imports torch._dynamo, which takes seconds, and guided
+experiments import timm; none of them calls CUDA by being imported."""
+SETTLED_STEPS = 2
+"""Gradients and the optimiser's state exist after two steps: one that fails later needs more than those before it."""
 SHORT_STEPS = 5
-"""Our choice: memory settles in the second step, once gradients and optimiser state exist; a few more show that."""
-LINES_TOLD = 12
-"""Of a traceback; the last ones name the line that failed."""
+"""Our choice: a few more steps show that memory has settled."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +63,8 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     """Optimiser steps that ran to the end so far."""
     memory: DeviceMemory | None
+    seconds: float
+    """Since it was entered."""
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +72,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
     ran_out: OutOfMemory | None
     text: str
-    """First line of what was raised, with its type."""
-    trace: str
+    """First line of what was raised, with its type and, where memory is not the reason, the line that raised it."""
     memory: DeviceMemory | None
 
 
@@ -95,42 +103,48 @@ class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
         """Run it; ends quietly whatever the training raises."""
         device = self.make_device()
         with device.using():
-            tell(self._outcome(device, tell, folder))
+            tell(self._outcome(device, MemoryGauge(device), tell, folder))
 
-    def _outcome(self, device: Device, tell: Tell, folder: Path) -> Failed | Ran:
+    def _outcome(self, device: Device, gauge: MemoryGauge, tell: Tell, folder: Path) -> Failed | Ran:
         try:
-            self._run(device, tell, folder)
+            self._run(device, gauge, tell, folder)
         except Exception as error:
-            memory = memory_now(device)  # before the frames that hold the activations are gone
+            memory = gauge.read()  # before the frames that hold the activations are gone
             known = {"free_bytes": memory.free, "total_bytes": memory.total} if memory else {}
-            lines = traceback.format_exception(error)
+            ran_out = out_of_memory(error, **known)
             return Failed(
-                ran_out=out_of_memory(error, **known),
-                text=f"{type(error).__name__}: {error}".splitlines()[0],
-                trace="".join(lines[-LINES_TOLD:]),
-                memory=memory,
+                ran_out=ran_out, text=_words(error, fault_line(error) if ran_out is None else ""), memory=memory
             )
-        return Ran(memory=memory_now(device))
+        return Ran(memory=gauge.read())
 
-    def _run(self, device: Device, tell: Tell, folder: Path) -> None:
+    def _run(self, device: Device, gauge: MemoryGauge, tell: Tell, folder: Path) -> None:
         def phase(name: Phase, work: Callable[[], object], steps: int) -> None:
             tell(Entered(phase=name))
+            began = time.perf_counter()
             work()
             device.synchronize()
-            tell(Reached(phase=name, steps=steps, memory=memory_now(device)))
+            seconds = time.perf_counter() - began
+            tell(Reached(phase=name, steps=steps, memory=gauge.read(), seconds=seconds))
 
         def train(name: Phase, steps: range) -> None:
             for step in steps:
                 phase(name, partial(training.train_step, step), step + 1)
 
-        tell(Started(pid=os.getpid(), uuid=device.uuid, is_gpu=device.is_gpu, memory=memory_now(device)))
+        tell(Started(pid=os.getpid(), uuid=device.uuid, is_gpu=device.is_gpu, memory=gauge.read()))
         tell(Entered(phase="build"))
         training = self.build(self.batch_size)
         first = min(SHORT_STEPS, self.num_steps)
         train("train", range(first))
         phase("validation", training.validate, first)
         phase("checkpoint", partial(_save_and_load, training, folder / "checkpoint"), first)
-        train("soak", range(first, self.num_steps))
+        if first < self.num_steps:
+            train("soak", range(first, self.num_steps))
+            phase("validation", training.validate, self.num_steps)  # a second one shows what the first one kept
+
+
+def _words(error: Exception, where: str) -> str:
+    said = f"{type(error).__name__}: {error}".splitlines()[0]
+    return say("{said} ({where})", said=said, where=where) if where else said
 
 
 def _save_and_load(training: Training, path: Path) -> None:

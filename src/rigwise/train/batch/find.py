@@ -6,19 +6,19 @@ Nothing runs in the caller's process: its models, its random numbers and its GPU
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from rigwise.errors import BadInput, CannotTell
+from rigwise.errors import CannotTell
 from rigwise.probes.gpu.gpus_from_nvml import read_gpus, read_num_gpus
 from rigwise.probes.gpu.processes import name_processes
-from rigwise.records.batch import BatchProbe, BatchSearch
+from rigwise.records.batch import BatchProbe, BatchSearch, proof_of
 from rigwise.records.gpu import GpuProcess
 from rigwise.sources.live import LiveSource
 from rigwise.speech import say
 from rigwise.train.batch.breakdown import Prediction, predict
 from rigwise.train.batch.causes import leak_words
-from rigwise.train.batch.child import SHORT_STEPS, Build, MakeDevice, default_device
+from rigwise.train.batch.child import Build, MakeDevice, default_device
 from rigwise.train.batch.probing import Holders, Prober
 from rigwise.train.batch.ranks import Ranks, ranks_here
-from rigwise.train.batch.search import Effort, NothingFits, Search
+from rigwise.train.batch.search import Effort, NothingFits, Search, fail_at_one_step
 from rigwise.train.batch.sizes import first_size
 from rigwise.train.batch.verdict import NoBatchHolds, another_rank_found_none, nothing_fits
 from rigwise.units import memory
@@ -39,6 +39,7 @@ def find_batch(
     most: int,
     smallest: int = 1,
     start: int | None = None,
+    compiled: Build | None = None,
     effort: Effort = DEFAULT_EFFORT,
     make_device: MakeDevice = default_device,
     holders: Holders = gpu_holders,
@@ -48,11 +49,12 @@ def find_batch(
     """The largest batch size, within an eighth, that ran a soak, a validation and a checkpoint with headroom left.
 
     Args:
-        build: batch size to the `Training` at that size; a function or class of a module, for it runs in child
-            processes. Its step 0 must be given the worst real batch.
+        build: batch size to the `Training` at that size, whose step 0 is given the worst real batch; a function or
+            class of a module, for it runs in child processes.
         most: the largest size that makes sense: the number of training samples, or less.
         smallest: the smallest one; 2 where BatchNorm is used.
         start: where to begin; None for the size that a trace without memory predicts.
+        compiled: `build` with `torch.compile`, if the run will use it: what is found without is proved with it.
         effort: how long a size is tried.
         make_device: the device in the child; the first GPU, or the CPU.
         holders: who else holds the GPU's memory, by its UUID.
@@ -64,20 +66,29 @@ def find_batch(
         NoBatchHolds: nothing fits, with a breakdown of the bytes; or a leak, another process, a fault.
         CannotTell: another rank did not answer.
     """
-    if not 1 <= smallest <= most or effort.soak_steps < 1:
-        raise _no_range(smallest, most, effort.soak_steps)
-    job = ranks or ranks_here()
-    quiet = effort.silence_seconds
-    prober = Prober(build=build, make_device=make_device, silence_seconds=quiet, holders=holders)
-    prediction = predict(build, make_device, smallest=smallest, most=most, silence_seconds=quiet)
+    prober = Prober(build=build, make_device=make_device, silence_seconds=effort.silence_seconds, holders=holders)
     search = Search(prober.run, smallest, most, effort, told)
-    first = min(most, max(smallest, start)) if start else first_size(prediction.batch_size, smallest, most)
-    return _found(search, agreed(search, first, prediction, job), prediction)
+    return _found(search, prober, compiled, start, ranks or ranks_here())
 
 
-def _found(search: Search, size: int, prediction: Prediction) -> BatchSearch:
-    notes = tuple(_notes(search.probes, size))
-    return BatchSearch(batch_size=size, probes=tuple(search.probes), predicted=prediction.at(size), notes=notes)
+def _found(search: Search, prober: Prober, compiled: Build | None, start: int | None, job: Ranks) -> BatchSearch:
+    prediction = predict(
+        prober.build,
+        prober.make_device,
+        smallest=search.smallest,
+        most=search.most,
+        silence_seconds=prober.silence_seconds,
+    )
+    predicted = first_size(prediction.batch_size, search.smallest, search.most)
+    first = min(search.most, max(search.smallest, start)) if start else predicted
+    size = agreed(search, first, prediction, job)
+    probes = search.probes
+    if compiled is not None:
+        proof = search.soaks(prober.compiling(compiled).run, size)
+        size = agreed(proof, size, prediction, job)
+        probes = [*probes, *proof.probes]
+    notes = tuple(_notes(probes, size))
+    return BatchSearch(batch_size=size, probes=tuple(probes), predicted=prediction.at(size), notes=notes)
 
 
 def agreed(search: Search, first: int, prediction: Prediction, ranks: Ranks) -> int:
@@ -109,7 +120,9 @@ def _give_up(ranks: Ranks) -> None:
 
 def _notes(probes: Sequence[BatchProbe], size: int) -> Iterator[str]:
     """What the probes say of the sizes around the chosen one."""
-    proof = max((probe for probe in probes if probe.held and probe.batch_size == size), key=lambda probe: probe.steps)
+    proof = proof_of(size, probes)
+    if proof.compiled:
+        yield say("searched without torch.compile, and proved with it")
     if proof.need_bytes is not None and proof.free_at_start_bytes is not None:
         yield say(
             "batch {batch} takes {need} of the {free} that were free",
@@ -117,17 +130,24 @@ def _notes(probes: Sequence[BatchProbe], size: int) -> Iterator[str]:
             need=memory(proof.need_bytes),
             free=memory(proof.free_at_start_bytes),
         )
-    if proof.growth is not None:
+    if proof.growth is not None or proof.kept_by_validation_bytes:
         yield leak_words(proof)
     above = [probe for probe in probes if not probe.held and probe.batch_size > size]
     for probe in sorted(above, key=lambda probe: probe.batch_size)[:1]:
         yield _why_not(probe)
-    late = [probe for probe in above if probe.cause == "late_peak" and probe.steps > SHORT_STEPS]
+    late = [probe for probe in above if probe.cause == "late_peak" and probe.phase == "soak"]
     yield from (_not_stable(probe) for probe in late[:1])
+    unmet = max((probe.steps * probe.batch_size for probe in late), default=0)
+    if unmet > proof.steps * size and not fail_at_one_step(late):
+        yield say(
+            "the {steps} steps of its proof end before sample {sample}, at which a larger batch failed",
+            steps=proof.steps,
+            sample=unmet,
+        )
 
 
 def _why_not(probe: BatchProbe) -> str:
-    if probe.phase == "validation":
+    if probe.phase == "validation" and probe.ended == "out_of_memory":
         return say(
             "batch {batch} trains, but its validation does not fit: a smaller batch for the validation lets it grow",
             batch=probe.batch_size,
@@ -137,11 +157,3 @@ def _why_not(probe: BatchProbe) -> str:
 
 def _not_stable(probe: BatchProbe) -> str:
     return say("batch {batch} fits once and is not stable: {text}", batch=probe.batch_size, text=probe.text)
-
-
-def _no_range(smallest: int, most: int, soak_steps: int) -> BadInput:
-    return BadInput(
-        say("no batch size to search"),
-        say("smallest {smallest}, most {most}, {steps} steps", smallest=smallest, most=most, steps=soak_steps),
-        say("give 1 <= smallest <= most, and at least one step"),
-    )

@@ -8,15 +8,12 @@ from functools import partial
 import msgspec
 import torch
 
-from rigwise.records.batch import BatchProbe, BatchSearch
-from rigwise.speech import say
 from rigwise.train.batch.child import MakeDevice
-from rigwise.train.batch.find import DEFAULT_EFFORT, find_batch
+from rigwise.train.batch.find import DEFAULT_EFFORT
+from rigwise.train.batch.for_lab import searched
 from rigwise.train.batch.search import Effort
 from rigwise.train.batch.training import TorchTraining
-from rigwise.train.batch.verdict import NoBatchHolds
 from rigwise.train.picture_lab import PictureLab, PictureMaterial
-from rigwise.train.step.plan import SMALLEST_BATCH
 
 ENDLESS_STEPS = 2**31
 
@@ -45,56 +42,11 @@ class PictureTraining(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_found_batch(lab: PictureLab, make_device: MakeDevice, effort: Effort = DEFAULT_EFFORT) -> PictureLab:
-    """The lab with the largest batch size that holds on its GPU; the search is in the run folder.
-
-    Without a GPU the batch stays as the recipe has it, and the run folder says why.
+    """The lab with the largest batch size that holds on its GPU (`searched`).
 
     Raises:
         NoBatchHolds: no size does.
     """
-    if not lab.device.is_gpu:
-        why = say("the batch size was not searched: {why}", why=lab.no_gpu)
-        lab.progress.tell(why)
-        lab.writer.event("batch search", why)
-        return lab
     material = msgspec.structs.replace(lab.material, cache=None)  # a child decodes the same pictures itself
-    lab.progress.begin(say("searching the largest batch size that holds"), None)
-    try:
-        found = find_batch(
-            PictureTraining(material=material, make_device=make_device),
-            most=len(lab.pictures.train),
-            smallest=SMALLEST_BATCH,
-            effort=effort,
-            make_device=make_device,
-            told=lambda probe: lab.writer.event("batch search", probe_words(probe)),
-        )
-    except NoBatchHolds as error:
-        lab.writer.event("batch search", f"{error.what}: {error.why}")
-        raise
-    finally:
-        lab.progress.end()
-    return _at(lab, found)
-
-
-def probe_words(probe: BatchProbe) -> str:
-    """What became of one size, in one sentence."""
-    if probe.held:
-        return say("batch {batch} ran {steps} steps", batch=probe.batch_size, steps=probe.steps)
-    return say("batch {batch}: {text}", batch=probe.batch_size, text=probe.text)
-
-
-def _at(lab: PictureLab, found: BatchSearch) -> PictureLab:
-    """The lab at the size found, which leaves no room for a larger one."""
-    before = lab.recipe.training
-    if before.batch_size != found.batch_size:
-        advice = say(
-            "the learning rate {rate} was chosen for batch {before} and is kept at batch {batch}",
-            rate=before.learning_rate,
-            before=before.batch_size,
-            batch=found.batch_size,
-        )
-        found = msgspec.structs.replace(found, notes=(*found.notes, advice))
-    lab.writer.fact("batch_search", found)
-    lab.progress.tell(say("batch {batch} holds", batch=found.batch_size))
-    training = msgspec.structs.replace(before, batch_size=found.batch_size, larger_batch_size=found.batch_size)
-    return msgspec.structs.replace(lab, recipe=msgspec.structs.replace(lab.recipe, training=training))
+    training = PictureTraining(material=material, make_device=make_device)
+    return searched(lab, training, len(lab.pictures.train), make_device, effort)

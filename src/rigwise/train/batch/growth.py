@@ -14,6 +14,8 @@ FEWEST_STEPS = 3 * NUM_WINDOWS
 STEADY_RATIO = 0.5
 """Our choice: the slowest window of a leak grows at least half as fast as the fastest. A buffer that grows with the
 largest sample so far slows down: its fourth window grows a third as fast as its first (log 7/5 to log 3)."""
+LEAST_KEPT_BYTES = 2**20
+"""Our choice: a run validates some fifty times; what is below 1 MiB each time adds up to nothing that matters."""
 LEAST_BYTES_PER_STEP = 64 * 2**10
 """Our choice: below 64 KiB a step, 10,000 steps lose 0.6 GiB at most; losses kept as numbers stay far below it."""
 
@@ -45,3 +47,21 @@ def memory_growth(allocated_bytes: Sequence[int], free_bytes: int | None) -> Gro
     left = None if free_bytes is None else free_bytes - allocated_bytes[-1]
     death = None if left is None else len(allocated_bytes) + max(0, int(left / rate))
     return Growth(bytes_per_step=rate, step_of_death=death)
+
+
+def kept_by_validation(kept_bytes: Sequence[int], *, has_failed_again: bool) -> int:
+    """What each validation leaves behind, in bytes; 0 where nothing stays, or only the first time.
+
+    Args:
+        kept_bytes: how much more was in use after each validation than before it.
+        has_failed_again: whether one did not fit that had fitted before: then what the first one left is known alone.
+
+    >>> kept_by_validation([8 * 2**20, 8 * 2**20], has_failed_again=False) // 2**20
+    8
+    >>> kept_by_validation([8 * 2**20, 0], has_failed_again=False)  # buffers that are made once
+    0
+    """
+    least = min(kept_bytes, default=0)
+    if len(kept_bytes) < 2 and not has_failed_again:
+        return 0
+    return least if least >= max(LEAST_KEPT_BYTES, STEADY_RATIO * max(kept_bytes, default=0)) else 0

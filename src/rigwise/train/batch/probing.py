@@ -2,6 +2,8 @@
 
 import signal
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -11,12 +13,26 @@ from rigwise.records.gpu import GpuProcess
 from rigwise.sources.children import Ending, run_in_child
 from rigwise.speech import say
 from rigwise.train.batch.causes import Evidence, explain
-from rigwise.train.batch.child import PRELOADED, Build, Entered, Failed, MakeDevice, ProbeWork, Ran, Reached, Started
-from rigwise.train.batch.growth import memory_growth
+from rigwise.train.batch.child import (
+    PRELOADED,
+    SETTLED_STEPS,
+    Build,
+    Entered,
+    Failed,
+    MakeDevice,
+    ProbeWork,
+    Ran,
+    Reached,
+    Started,
+)
+from rigwise.train.batch.growth import kept_by_validation, memory_growth
+from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.headroom import LARGEST_SHARE
 from rigwise.train.step.device import DeviceMemory
 from rigwise.units import duration
 
+LAST_LINES = 10
+"""Our choice: of what a process printed before it ended; earlier lines may tell of errors it overcame."""
 Holders = Callable[[str], Sequence[GpuProcess]]
 """UUID of a GPU to the processes that hold its memory now."""
 
@@ -28,6 +44,12 @@ class Prober(msgspec.Struct, frozen=True, kw_only=True):
     make_device: MakeDevice
     silence_seconds: float
     holders: Holders
+    compiled: bool = False
+    """Whether `build` compiles its model."""
+
+    def compiling(self, build: Build) -> "Prober":
+        """The same for a training that compiles its model."""
+        return msgspec.structs.replace(self, build=build, compiled=True)
 
     def run(self, batch_size: int, num_steps: int) -> BatchProbe:
         """What became of this batch size.
@@ -53,8 +75,11 @@ class Prober(msgspec.Struct, frozen=True, kw_only=True):
             total_bytes=start.total if start else None,
             peaks=seen.peaks(),
             need_bytes=seen.need_bytes(),
+            step_seconds=seen.step_seconds(),
             growth=seen.growth(),
+            kept_by_validation_bytes=seen.kept_by_validation_bytes(),
             text=_words(seen, ending, self.silence_seconds),
+            compiled=self.compiled,
         )
         if ended == "ran":
             return probe
@@ -92,11 +117,13 @@ class _Seen:
         """The kind of ending; what ran is still held against the memory it needed."""
         if isinstance(self.last, Failed):
             return "out_of_memory" if self.last.ran_out else "failed"
-        if self.last is None and ending.failure:
-            return "failed"
-        if self.last is None:
-            return "hung" if ending.exit_code is None else _of_exit_code(ending.exit_code)
-        return self._of_need()
+        if self.last is not None:
+            return self._of_need()
+        if ending.exit_code is None:
+            return "hung"
+        if ending.exit_code == -signal.SIGKILL or printed_out_of_memory(ending):
+            return "out_of_memory"
+        return "failed" if ending.failure else "crashed"
 
     def _of_need(self) -> Ended:
         start, need = self.started.memory if self.started else None, self.need_bytes()
@@ -122,6 +149,21 @@ class _Seen:
         outside = memory_growth([memory.total - memory.free - memory.reserved for memory in after_steps], self.room())
         return msgspec.structs.replace(outside, outside_pytorch=True) if outside else None
 
+    def step_seconds(self) -> float | None:
+        """Median of the steps after memory has settled."""
+        settled = [each.seconds for each in self.reached if each.phase in ("train", "soak")][SETTLED_STEPS:]
+        return median(settled) if settled else None
+
+    def kept_by_validation_bytes(self) -> int:
+        """What each validation leaves behind."""
+        kept = [
+            after.memory.allocated - before.memory.allocated
+            for before, after in pairwise(self.reached)
+            if after.phase == "validation" and before.memory and after.memory
+        ]
+        has_failed_again = self.phase == "validation" and len(kept) == 1 and isinstance(self.last, Failed)
+        return kept_by_validation(kept, has_failed_again=has_failed_again)
+
     def room(self) -> int | None:
         """What could be in use at most: what was free at the start, and what was held already."""
         start = self.started.memory if self.started else None
@@ -146,9 +188,16 @@ class _Seen:
         )
 
 
-def _of_exit_code(exit_code: int) -> Ended:
-    """The kernel ends with SIGKILL what takes the machine's last RAM."""
-    return "out_of_memory" if exit_code == -signal.SIGKILL else "crashed"
+def printed_out_of_memory(ending: Ending) -> str:
+    """The line in which a process that ended by itself said last that memory ran out; "" where it did not.
+
+    JAX, C++ and scripts that catch the error themselves leave no exception behind, only what they print. A segmentation
+    fault is none of these: it comes from somewhere else.
+    """
+    if ending.exit_code in (-signal.SIGSEGV, -signal.SIGBUS):
+        return ""
+    lines = ending.printed.strip().splitlines()[-LAST_LINES:]
+    return next((line.strip() for line in reversed(lines) if out_of_memory(line)), "")
 
 
 def _words(seen: _Seen, ending: Ending, silence_seconds: float) -> str:
@@ -157,6 +206,8 @@ def _words(seen: _Seen, ending: Ending, silence_seconds: float) -> str:
         return seen.last.text
     if isinstance(seen.last, Ran):
         return ""
+    if printed_out_of_memory(ending):
+        return printed_out_of_memory(ending)
     if ending.failure:
         return ending.failure.strip().splitlines()[-1]
     if ending.exit_code is None:

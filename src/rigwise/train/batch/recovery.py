@@ -4,14 +4,16 @@ Out of memory: the micro-batch is halved, the gradient of the whole batch is acc
 batch that failed is taken again, with buffers and random numbers as they were. Not finite: the loss scale is lowered
 first; where the loss itself is not finite the layer is named and fp16 gives way to bf16, or to fp32 without that.
 
-What is not recovered: memory that ends in the optimiser's own update, whose state may be half written; a job of several
-ranks, whose other ranks wait in the middle of a step; and a loss that is not finite in bf16 or fp32. Those are raised.
+What is not recovered: memory that ends in the optimiser's own update, where no batch is too large (`update.py`); a job
+of several ranks, whose other ranks wait in the middle of a step, so that all of them must start again
+(https://github.com/pytorch/pytorch/issues/18853); and a loss that is not finite in bf16 or fp32. Those are raised.
 """
 
 import gc
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 import torch.distributed as dist
@@ -21,6 +23,7 @@ from rigwise.speech import say
 from rigwise.train.batch.not_finite import first_not_finite
 from rigwise.train.batch.parity import Loss, Parity, gradient_parity
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
+from rigwise.train.batch.update import updated
 from rigwise.train.step.device import CpuDevice, Device, autocast
 from rigwise.train.step.ledger import LossIsNotFinite
 
@@ -78,7 +81,8 @@ class RecoveringStep:
             batch: tensors with one row for each sample.
 
         Raises:
-            torch.OutOfMemoryError: the smallest micro-batch does not fit, or the update does not.
+            torch.OutOfMemoryError: the smallest micro-batch does not fit, or any in a job of several ranks.
+            UpdateDoesNotFit: the optimiser's update does not.
             LossIsNotFinite: in bf16 or fp32.
         """
         self._before.take()
@@ -167,10 +171,10 @@ class RecoveringStep:
     def _update(self) -> bool:
         """Whether the optimiser took its step; where the gradient overflows it does not, and the scale is halved."""
         if self._scaler is None:
-            self.optimizer.step()
+            updated(self.optimizer, self.optimizer.step)
             return True
         scale = self._scaler.get_scale()
-        self._scaler.step(self.optimizer)
+        updated(self.optimizer, partial(self._scaler.step, self.optimizer))
         self._scaler.update()
         if self._scaler.get_scale() >= scale:
             return True

@@ -1,12 +1,15 @@
 """What a probe runs: the caller's own training at one batch size, made afresh in each child process."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 import torch
 from torch import Tensor, nn
+
+from rigwise.train.batch.update import updated
 
 Batch = Any
 """Whatever the caller's loss takes."""
@@ -46,10 +49,10 @@ class TorchTraining(msgspec.Struct, kw_only=True):
         self.optimizer.zero_grad(set_to_none=True)
         if self.scaler is None:
             loss.backward()
-            self.optimizer.step()
+            updated(self.optimizer, self.optimizer.step)
             return
         self.scaler.scale(loss).backward()
-        self.scaler.step(self.optimizer)
+        updated(self.optimizer, partial(self.scaler.step, self.optimizer))
         self.scaler.update()
 
     @torch.no_grad()

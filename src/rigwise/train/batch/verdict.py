@@ -41,9 +41,9 @@ def nothing_fits(probes: Sequence[BatchProbe], breakdown: Breakdown | None) -> N
     if breakdown is not None:
         why += "\n" + breakdown_words(breakdown)
     return NoBatchHolds(
-        say("batch {batch} does not fit", batch=last.batch_size),
+        _what_does_not_fit(last),
         why,
-        _smaller(breakdown),
+        _smaller(last, breakdown),
         cause=last.cause,
         probes=probes,
         breakdown=breakdown,
@@ -67,7 +67,7 @@ def breakdown_words(breakdown: Breakdown) -> str:
 def leaks(probes: Sequence[BatchProbe]) -> NoBatchHolds:
     """Memory grows until it ends: a smaller batch only dies later."""
     last = probes[-1]
-    if last.growth is None:
+    if last.growth is None and not last.kept_by_validation_bytes:
         return NoBatchHolds(
             say("memory runs out at step {step} whatever the batch", step=last.steps + 1),
             say("a leak outside of PyTorch's tensors, or one sample that is too large by itself"),
@@ -78,10 +78,16 @@ def leaks(probes: Sequence[BatchProbe]) -> NoBatchHolds:
     return NoBatchHolds(
         say("memory leaks: no batch size lasts"),
         leak_words(last),
-        say("keep no tensors from step to step: add loss.item() or loss.detach(), not loss; then search again"),
+        _keep_less(last),
         cause=LEAK,
         probes=probes,
     )
+
+
+def _keep_less(last: BatchProbe) -> str:
+    if last.growth is None:
+        return say("keep no outputs of a validation on the GPU: add output.cpu() or a running sum; then search again")
+    return say("keep no tensors from step to step: add loss.item() or loss.detach(), not loss; then search again")
 
 
 def others_took(probes: Sequence[BatchProbe]) -> NoBatchHolds:
@@ -118,8 +124,21 @@ def another_rank_found_none(probes: Sequence[BatchProbe]) -> NoBatchHolds:
     )
 
 
-def _smaller(breakdown: Breakdown | None) -> str:
+def _what_does_not_fit(last: BatchProbe) -> str:
+    match last.phase:
+        case "validation":
+            return say("the validation does not fit, even with training at batch {batch}", batch=last.batch_size)
+        case "checkpoint":
+            return say("the checkpoint does not fit, even with training at batch {batch}", batch=last.batch_size)
+    return say("batch {batch} does not fit", batch=last.batch_size)
+
+
+def _smaller(last: BatchProbe, breakdown: Breakdown | None) -> str:
     """What helps most, by what takes most."""
+    if last.phase == "validation":
+        return say("validate in smaller batches, under torch.no_grad(), and keep its outputs on the CPU")
+    if last.phase == "checkpoint":
+        return say("move the state to the CPU tensor by tensor to save it, and load with map_location='cpu'")
     if breakdown is None or breakdown.activations_bytes > breakdown.peak_bytes / 2:
         return say("use mixed precision, activation checkpointing, or smaller pictures or shorter sequences")
     if breakdown.optimizer_bytes >= breakdown.parameters_bytes:

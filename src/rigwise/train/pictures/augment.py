@@ -69,6 +69,11 @@ def centre_box(height: int, width: int) -> Box:
     return Box((height - side) // 2, (width - side) // 2, side, side)
 
 
+def centre_view(pixels: Pixels, size: int) -> torch.Tensor:
+    """What validation and every later use of the model see of a picture, uint8 `(3, S, S)`."""
+    return resample(pixels, centre_box(*pixels.shape[:2]), size)
+
+
 def resample(pixels: Pixels, box: Box, size: int) -> torch.Tensor:
     """The box of `pixels` `(H, W, 3)` as uint8 `(3, S, S)`, bilinear with antialiasing."""
     part = pixels[box.top : box.top + box.height, box.left : box.left + box.width]

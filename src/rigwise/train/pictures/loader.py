@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from rigwise.train.machine import usable_cores
-from rigwise.train.pictures.augment import MAX_ASPECT_RATIO, MIN_AREA_RATIO, augmented, centre_box, resample
+from rigwise.train.pictures.augment import MAX_ASPECT_RATIO, MIN_AREA_RATIO, augmented, centre_view
 from rigwise.train.pictures.decode import Pixels
 from rigwise.train.pictures.ordered import in_order
 from rigwise.train.pictures.picture_bytes import decoded
@@ -115,7 +115,7 @@ class PictureStream:
             self._pieces(drawn, batch_size, size),
             num_threads=self.num_threads,
             ahead=max(NUM_BATCHES_AHEAD * ceil(batch_size / size), self.num_threads),
-            start_thread=_use_one_torch_thread,
+            start_thread=use_one_torch_thread,
         )
         with closing(threads) as pieces:
             yield from (piece.batch for piece in pieces if piece.ends_batch)
@@ -145,7 +145,7 @@ class PictureStream:
         """A picture as the network sees it, uint8 `(3, S, S)`."""
         pixels = self.pixels_of(self.pictures[index])
         if epoch == NO_EPOCH:
-            return resample(pixels, centre_box(*pixels.shape[:2]), self.image_size)
+            return centre_view(pixels, self.image_size)
         return augmented(pixels, self.image_size, np.random.default_rng((AUGMENTATION, self.seed, epoch, index)))
 
     def _decoded(self, picture: Picture) -> Pixels:
@@ -182,6 +182,6 @@ def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield chunk
 
 
-def _use_one_torch_thread() -> None:
+def use_one_torch_thread() -> None:
     """Pictures are resampled in parallel already; torch's own threads double the CPU time and save none."""
     torch.set_num_threads(1)

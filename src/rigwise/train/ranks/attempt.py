@@ -79,9 +79,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
             deterministic=setup.backend == "gloo",
             make_device=setup.make_device,
         )
-        left: Left = run_ranks(
-            work, setup.num_ranks, backend=setup.backend, told=told, environment=dict(setup.environment)
-        )
+        left: Left = run_ranks(work, setup.num_ranks, backend=setup.backend, told=told)
         return left
 
     def _recording(self, steps: list[Step]) -> Callable[[Any], None]:
@@ -118,9 +116,9 @@ def _smaller(ended: RankEnded) -> int:
         LossIsNotFinite: the loss was not.
     """
     cause: Cause | None = ended.cause
-    if cause is None or cause.kind not in ("out_of_memory", "not_finite"):
+    if cause is None or cause.kind not in ("out_of_memory", "stopped"):
         raise ended
-    if cause.kind == "not_finite":
+    if cause.kind == "stopped":
         raise LossIsNotFinite(cause.error) from ended
     if cause.micro_batch_size // 2 < SMALLEST_BATCH:
         raise torch.OutOfMemoryError(cause.error) from ended

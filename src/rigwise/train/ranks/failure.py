@@ -11,7 +11,8 @@ import msgspec
 from rigwise.errors import ExitCode, RigwiseError
 from rigwise.speech import say
 
-Kind = Literal["raised", "out_of_memory", "not_finite", "hung", "ended"]
+Kind = Literal["raised", "out_of_memory", "stopped", "hung", "ended"]
+"""`stopped`: the trial itself gave up, for its loss or because no smaller batch would help."""
 
 FOLLOW_ON = (
     "connection closed by peer",

@@ -31,8 +31,7 @@ WAITING = ("torch/distributed/", "torch/autograd/graph.py", "torch/cuda/streams.
 HUNG_EXIT_CODE = 124
 """That of a rank that ended because one hangs; timeout(1) of coreutils ends with it too."""
 
-Report = Callable[[object], object]
-"""Takes each `Failed`, and each `Came`."""
+Report = Callable[[Failed], object]
 
 
 class Guard:

@@ -17,7 +17,7 @@ import rigwise
 from rigwise.sources.process_tree import Tree, started_tree
 from rigwise.speech import say
 from rigwise.train.ranks.failure import LINES_TOLD, Cause, Failed, RankEnded, first_cause, rank_words
-from rigwise.train.ranks.mail import LOGS, VERDICT_FILE, WORK_FILE, Came, Inbox, Joined, RankWork, Returned, Verdict
+from rigwise.train.ranks.mail import LOGS, VERDICT_FILE, WORK_FILE, Inbox, Joined, RankWork, Returned, Verdict
 
 LOOK_SECONDS = 0.05
 LAST_SECONDS = 6.0
@@ -35,10 +35,14 @@ class _Heard:
 
     def __init__(self) -> None:
         self.pids: dict[int, int] = {}
-        self.places: dict[int, str] = {}
         self.failed: list[Failed] = []
         self.returned: Any = None
         self.failed_at: float | None = None
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether a rank failed so long ago that the agent should have ended the job."""
+        return self.failed_at is not None and time.monotonic() - self.failed_at > LAST_SECONDS
 
 
 def run_ranks(
@@ -47,8 +51,6 @@ def run_ranks(
     *,
     backend: str,
     told: Told = lambda message: None,
-    environment: Mapping[str, str] | None = None,
-    limit_seconds: float | None = None,
 ) -> Any:
     """What rank 0 returned. Whatever happens, no process and no file of the job is left.
 
@@ -57,8 +59,6 @@ def run_ranks(
         num_ranks: how many; each with the GPU of its number where the backend is nccl.
         backend: `gloo` or `nccl`.
         told: takes what the ranks tell meanwhile.
-        environment: variables for the ranks beside those of this process.
-        limit_seconds: the job is ended after so long.
 
     Raises:
         RankEnded: a rank ended badly or hung; its `cause` says which and why.
@@ -68,28 +68,22 @@ def run_ranks(
         (folder / WORK_FILE).write_bytes(pickle.dumps((sys.path, pickle.dumps(work))))
         heard, inbox = _Heard(), Inbox(folder, num_ranks)
         argv = [sys.executable, "-m", "rigwise.train.ranks.agent", place, str(num_ranks), str(os.getpid()), backend]
-        variables = _environment(environment or {})
+        variables = _environment()
         with started_tree(argv, variables, folder / AGENT_OUTPUT) as agent:
-            in_time = _follow(agent, inbox, heard, told, limit_seconds)
+            _follow(agent, inbox, heard, told)
         _listen(inbox, heard, told)
         exit_codes = _exit_codes(folder)
         printed = {rank: _printed(folder, rank) for rank in range(num_ranks)}
-        if heard.failed or exit_codes or not in_time or heard.returned is None:
-            raise _ended(heard, exit_codes, printed, folder, num_ranks, backend, limit_seconds)
+        if heard.failed or exit_codes or heard.returned is None:
+            raise _ended(heard, exit_codes, printed, folder, num_ranks, backend)
         return heard.returned.value
 
 
-def _follow(agent: Tree, inbox: Inbox, heard: _Heard, told: Told, limit_seconds: float | None) -> bool:
-    """Hand on what the ranks tell until the job ends; whether it did by itself, in time."""
-    deadline = None if limit_seconds is None else time.monotonic() + limit_seconds
-    while not agent.ended:
+def _follow(agent: Tree, inbox: Inbox, heard: _Heard, told: Told) -> None:
+    """Hand on what the ranks tell until the job has ended, or should have."""
+    while not agent.ended and not heard.is_overdue:
         _listen(inbox, heard, told)
-        if heard.failed_at is not None and time.monotonic() - heard.failed_at > LAST_SECONDS:
-            return True
-        if deadline is not None and time.monotonic() > deadline:
-            return False
         time.sleep(LOOK_SECONDS)
-    return True
 
 
 def _listen(inbox: Inbox, heard: _Heard, told: Told) -> None:
@@ -101,8 +95,6 @@ def _listen(inbox: Inbox, heard: _Heard, told: Told) -> None:
                 heard.failed.append(message)
                 heard.failed_at = heard.failed_at or time.monotonic()
                 _ask_for_stack(message, heard)
-            case Came(place=place):
-                heard.places[rank] = place
             case Returned():
                 heard.returned = message if rank == 0 else heard.returned
             case _:
@@ -117,7 +109,7 @@ def _ask_for_stack(failed: Failed, heard: _Heard) -> None:
         time.sleep(STACK_SECONDS)
 
 
-def _environment(added: Mapping[str, str]) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """This process's variables for the ranks: without those of a torchrun around it, with the way to our package."""
     ours = str(Path(rigwise.__file__).parent.parent)
     kept = {
@@ -126,7 +118,7 @@ def _environment(added: Mapping[str, str]) -> dict[str, str]:
         if name not in TORCHRUN and not name.startswith("TORCHELASTIC")
     }
     paths = [ours, *filter(None, [kept.get("PYTHONPATH")])]
-    return {"GLOO_SOCKET_IFNAME": "lo"} | kept | {"PYTHONPATH": os.pathsep.join(paths)} | dict(added)
+    return {"GLOO_SOCKET_IFNAME": "lo"} | kept | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 TORCHRUN = {
@@ -161,33 +153,16 @@ def _printed(folder: Path, rank: int) -> str:
 
 
 def _ended(
-    heard: _Heard,
-    exit_codes: Mapping[int, int],
-    printed: Mapping[int, str],
-    folder: Path,
-    num_ranks: int,
-    backend: str,
-    limit_seconds: float | None,
+    heard: _Heard, exit_codes: Mapping[int, int], printed: Mapping[int, str], folder: Path, num_ranks: int, backend: str
 ) -> RankEnded:
     cause = first_cause(heard.failed, exit_codes, printed)
     if cause is None:
-        return _without_a_word(heard, folder, num_ranks, limit_seconds)
-    trace = cause.trace or printed.get(cause.rank, "")
-    why = trace or say("it printed nothing")
+        agent = (folder / AGENT_OUTPUT).read_text(errors="replace").splitlines()
+        what = say("torchrun's agent ended, and its {count} ranks with it", count=num_ranks)
+        why = "\n".join(agent[-LINES_TOLD:]) or say("it printed nothing; someone's kill ends it like that")
+        return RankEnded(what, why, say("rigwise check"), None)
+    why = cause.trace or printed.get(cause.rank, "") or say("it printed nothing")
     return RankEnded(rank_words(cause, num_ranks, backend), why, _next_step(cause), cause)
-
-
-def _without_a_word(heard: _Heard, folder: Path, num_ranks: int, limit_seconds: float | None) -> RankEnded:
-    """No rank failed: the time was up, or the agent itself was ended."""
-    agent = (folder / AGENT_OUTPUT).read_text(errors="replace").splitlines()
-    places = [
-        say("rank {rank} stands at: {place}", rank=rank, place=heard.places.get(rank, say("the start of Python")))
-        for rank in range(num_ranks)
-    ]
-    what = say("the {count} ranks were ended without a word", count=num_ranks)
-    if limit_seconds is not None:
-        what = say("the {count} ranks did not end within {limit} s", count=num_ranks, limit=f"{limit_seconds:g}")
-    return RankEnded(what, "\n".join([*agent[-LINES_TOLD:], *places]), say("rigwise check"), None)
 
 
 def _next_step(cause: Cause) -> str:

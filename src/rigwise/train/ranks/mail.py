@@ -30,12 +30,6 @@ class Joined(msgspec.Struct, frozen=True):
     pid: int
 
 
-class Came(msgspec.Struct, frozen=True):
-    """A rank has come to a place where it may wait."""
-
-    place: str
-
-
 class Returned(msgspec.Struct, frozen=True):
     """A rank did its work to the end."""
 

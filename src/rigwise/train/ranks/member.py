@@ -15,7 +15,7 @@ from pathlib import Path
 from rigwise.sources.process_tree import die_with_parent
 from rigwise.speech import say
 from rigwise.train.ranks.failure import Known, failure_of
-from rigwise.train.ranks.mail import WORK_FILE, Came, Joined, Outbox, RankWork, Returned
+from rigwise.train.ranks.mail import WORK_FILE, Joined, Outbox, RankWork, Returned
 from rigwise.train.ranks.watch import HUNG_SECONDS
 
 COLLECTIVE_SECONDS = 600.0
@@ -50,18 +50,14 @@ def _work(folder: Path, number: int, backend: str, outbox: Outbox) -> object:
     from rigwise.train.ranks.rank import Rank
     from rigwise.train.ranks.rows import Rows
 
-    outbox.tell(Came(say("reaching the port of torchrun's store")))
     with watched(HUNG_SECONDS, outbox.tell) as guard:
         sys.path[:], content = pickle.loads((folder / WORK_FILE).read_bytes())
         work: RankWork = pickle.loads(content)
         if backend == "nccl":
             torch.cuda.set_device(number)
-        joining = say("joining the other ranks through {backend}", backend=backend)
-        guard.mark(joining)
-        outbox.tell(Came(joining))
+        guard.mark(say("joining the other ranks"))
         dist.init_process_group(backend, timeout=timedelta(seconds=COLLECTIVE_SECONDS))
         guard.mark(say("at work"))
-        outbox.tell(Came(say("at work")))
         rows = Rows(number, dist.get_world_size())
         value = work(Rank(rows=rows, backend=backend, guard=guard, tell=outbox.tell))  # type: ignore[arg-type]
         guard.mark(say("waiting for the other ranks to end"))

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from rigwise.records.finding import CheckReport, Verdict
 from rigwise.records.gpu import GpuProcess
+from rigwise.records.smoke import Link, SmokeReport
 from rigwise.speech import say
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.all_reduce import prove_all_reduce
 from rigwise.train.batch.probing import Holders
 from rigwise.train.progress import Progress
-from rigwise.train.ranks.proof import prove_ranks
+from rigwise.train.ranks.failure import RankEnded
 from rigwise.train.ranks.setup import RanksSetup
-from rigwise.units import memory
+from rigwise.units import duration, memory
 
 OF_RANKS = (
     "gpus_unequal",
@@ -22,27 +24,35 @@ OF_RANKS = (
 """Checks whose problem several ranks meet: the slowest and smallest card sets the pace, NCCL falls back or fails."""
 
 
-def ready_ranks(setup: RanksSetup, report: CheckReport, writer: RunWriter, progress: Progress) -> RanksSetup:
-    """The ranks to train with, after a sum over all of them came out right; concerns are told and recorded.
+def ready_ranks(setup: RanksSetup, report: CheckReport, writer: RunWriter, progress: Progress) -> None:
+    """Nothing, after a sum over all ranks came out right; concerns are told and recorded.
 
     Raises:
-        RankEnded: they cannot talk to each other.
+        RankEnded: they cannot reach each other.
     """
     for concern in concerns(report):
-        _note(concern, writer, progress)
-    progress.begin(say("a sum over all ranks, in 60 s at most"), None)
+        progress.tell(concern)
+        writer.event("ranks", concern)
+    progress.begin(say("a sum over all ranks"), None)
     try:
-        proof = prove_ranks(setup)
+        proof = prove_all_reduce(setup.num_ranks, backend=setup.backend)
     finally:
         progress.end()
-    for link in proof.links:
-        writer.event("ranks", f"{link.name}: {link.text}")
-    if proof.failure is not None:
-        raise proof.failure
-    if proof.setup != setup:
-        without = " ".join(f"{name}={value}" for name, value in proof.setup.environment)
-        _note(say("ranks reach each other only with {variables}; it is set", variables=without), writer, progress)
-    return proof.setup
+    if not proof.works:
+        what = say("the {count} ranks cannot train together", count=setup.num_ranks)
+        raise RankEnded(what, proof.cause, proof.next_step or say("rigwise check"), None)
+
+
+def smoke_ranks(setup: RanksSetup) -> SmokeReport:
+    """The same for `rigwise smoke`."""
+    proof = prove_all_reduce(setup.num_ranks, backend=setup.backend)
+    name = say("all-reduce of {count} ranks ({backend})", count=setup.num_ranks, backend=setup.backend)
+    text = say("the sum is right after {time}, with the start of the processes", time=duration(proof.seconds))
+    link = Link(name=name, ok=proof.works, text=text if proof.works else proof.cause)
+    train = say("rigwise train DATA")
+    next_step = f"{train} --ranks {setup.num_ranks}" if proof.works else proof.next_step or say("rigwise check")
+    proved = say("{count} ranks reach each other", count=setup.num_ranks)
+    return SmokeReport(links=(link,), next_step=next_step, proved=proved)
 
 
 def concerns(report: CheckReport) -> Iterator[str]:
@@ -72,8 +82,3 @@ def _named(process: GpuProcess) -> str:
     if process.used_bytes is None:
         return say("{name} (PID {pid})", name=name, pid=process.pid)
     return say("{name} (PID {pid}, {used})", name=name, pid=process.pid, used=memory(process.used_bytes))
-
-
-def _note(sentence: str, writer: RunWriter, progress: Progress) -> None:
-    progress.tell(sentence)
-    writer.event("ranks", sentence)

@@ -19,8 +19,6 @@ class RanksSetup(msgspec.Struct, frozen=True, kw_only=True):
 
     num_ranks: int
     backend: Backend
-    environment: tuple[tuple[str, str], ...] = ()
-    """Variables that the ranks need beside those of the leader."""
     uuids: tuple[str, ...] = ()
     """Of their GPUs, as NVML names them."""
     make_device: Callable[[Any], Any] = device_of

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from rigwise.records.run import RankFigures
 from rigwise.speech import say
 from rigwise.train.batch.recognise import out_of_memory
+from rigwise.train.batch.update import UpdateDoesNotFit
 from rigwise.train.ranks.batch_norm import over_all_ranks
 from rigwise.train.ranks.failure import Failed, Known, failure_of
 from rigwise.train.ranks.rank import Rank
@@ -79,8 +80,8 @@ class RankTrial(msgspec.Struct, frozen=True, kw_only=True):
         try:
             with device.using():
                 return self._train(rank, device)
-        except LossIsNotFinite as error:
-            raise Known(msgspec.structs.replace(self._failed(error, rank, "not_finite"), text=str(error))) from error
+        except (LossIsNotFinite, UpdateDoesNotFit) as error:
+            raise Known(msgspec.structs.replace(self._failed(error, rank, "stopped"), text=str(error))) from error
         except (RuntimeError, MemoryError) as error:
             if out_of_memory(error) is None:
                 raise

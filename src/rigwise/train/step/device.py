@@ -10,6 +10,8 @@ from typing import Protocol
 import msgspec
 import torch
 
+from rigwise.train.step.half_precision import half_precision, why_not_half
+
 PRECISIONS = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -46,7 +48,11 @@ class Device(Protocol):
 
     @property
     def mixed_precision(self) -> str:
-        """`bf16`, or `fp16` where bf16 has no hardware."""
+        """`bf16`, or `fp16` where bf16 has no hardware; `fp32` where neither can be relied on."""
+
+    @property
+    def no_mixed_precision(self) -> str:
+        """Why neither can, in words; "" where one can."""
 
     def using(self) -> AbstractContextManager[object]:
         """While entered, work of this thread belongs to this device."""
@@ -75,6 +81,7 @@ class CpuDevice:
     uuid = ""
     is_gpu = False
     mixed_precision = "bf16"
+    no_mixed_precision = ""
 
     def using(self) -> AbstractContextManager[object]:
         """Nothing to enter."""
@@ -100,11 +107,8 @@ class CudaDevice:
         self.torch_device = torch.device("cuda", index)
         self.name = f"cuda:{index}"
         self.uuid = f"GPU-{torch.cuda.get_device_properties(self.torch_device).uuid}"
-
-    @property
-    def mixed_precision(self) -> str:
-        """`bf16` from compute capability 8.0 on: older cards only emulate it."""
-        return "bf16" if torch.cuda.get_device_capability(self.torch_device) >= (8, 0) else "fp16"
+        card = torch.cuda.get_device_name(self.torch_device), torch.cuda.get_device_capability(self.torch_device)
+        self.mixed_precision, self.no_mixed_precision = half_precision(*card), why_not_half(*card)
 
     def using(self) -> AbstractContextManager[object]:
         """Makes it PyTorch's current GPU, which streams and events belong to."""

@@ -10,11 +10,11 @@ class Normalise:
     """Maps uint8 0..255 `(B, 3, H, W)` to fp32 `(x / 255 - mean) / std` per channel."""
 
     def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None:
-        self._mean = torch.tensor(mean).view(1, 3, 1, 1) * 255
-        self._scale = 1 / (torch.tensor(std).view(1, 3, 1, 1) * 255)
+        self.mean = torch.tensor(mean).view(1, 3, 1, 1) * 255
+        self.scale = 1 / (torch.tensor(std).view(1, 3, 1, 1) * 255)
 
     def __call__(self, images: Tensor) -> Tensor:
         """Normalised pictures, fp32, on the same device as `images`."""
-        self._mean = self._mean.to(images.device)
-        self._scale = self._scale.to(images.device)
-        return (images.float() - self._mean) * self._scale
+        self.mean = self.mean.to(images.device)
+        self.scale = self.scale.to(images.device)
+        return (images.float() - self.mean) * self.scale

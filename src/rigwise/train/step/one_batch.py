@@ -1,9 +1,10 @@
 """One batch, forward and backward, on one device: the smallest proof that training can work there.
 
-Shapes: images `(B, 3, H, W)` uint8, labels `(B,)` int64, logits `(B, C)`.
+Shapes: logits `(B, C)`, one row for each sample of the batch.
 """
 
 import time
+from collections.abc import Callable, Sequence
 
 import msgspec
 import torch
@@ -11,7 +12,9 @@ from torch import Tensor, nn
 
 from rigwise.train.step.chance import without_chance
 from rigwise.train.step.device import Device, DeviceMemory
-from rigwise.train.step.normalise import Normalise
+
+Judge = Callable[[nn.Module, Sequence[Tensor]], tuple[Tensor, Tensor]]
+"""Model and a batch, both on one device, to the logits to compare and the loss to go back from."""
 
 
 class BatchResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,9 +37,7 @@ class BatchResult(msgspec.Struct, frozen=True, kw_only=True):
     """With model and batch gone."""
 
 
-def run_one_batch(
-    model: nn.Module, normalise: Normalise, images: Tensor, labels: Tensor, device: Device
-) -> BatchResult:
+def run_one_batch(model: nn.Module, judge: Judge, batch: Sequence[Tensor], device: Device) -> BatchResult:
     """Forward and backward of one batch in fp32 on `device`; the model ends on the CPU, its weights unchanged.
 
     TF32 is off meanwhile: it rounds products to 10 bits and would hide a real difference behind a wide tolerance.
@@ -44,31 +45,24 @@ def run_one_batch(
     device.reset_peak()
     before = device.memory()
     model.train()
-    with device.using(), _exact_products(), without_chance(model):
-        result = _measure(model, normalise, images, labels, device, before)
+    with device.using(), exact_products(), without_chance(model):
+        result = _measure(model, judge, batch, device, before)
     model.to("cpu")
     device.reset_peak()
     return msgspec.structs.replace(result, after=device.memory())
 
 
 def _measure(
-    model: nn.Module,
-    normalise: Normalise,
-    images: Tensor,
-    labels: Tensor,
-    device: Device,
-    before: DeviceMemory | None,
+    model: nn.Module, judge: Judge, batch: Sequence[Tensor], device: Device, before: DeviceMemory | None
 ) -> BatchResult:
     model.to(device.torch_device)
-    on_device = images.to(device.torch_device)
-    truth = labels.to(device.torch_device)
+    on_device = [tensor.to(device.torch_device) for tensor in batch]
     started = 0.0
     for _ in range(2):
         model.zero_grad(set_to_none=True)
         device.synchronize()
         started = time.perf_counter()
-        logits = model(normalise(on_device))
-        loss = nn.functional.cross_entropy(logits, truth)
+        logits, loss = judge(model, on_device)
         loss.backward()
         device.synchronize()
     seconds = time.perf_counter() - started
@@ -79,7 +73,7 @@ def _measure(
         loss=float(loss.detach()),
         gradient=torch.cat(gradients),
         parameters_on=tuple(sorted({tensor.device.type for tensor in held})),
-        batch_on=on_device.device.type,
+        batch_on=on_device[0].device.type,
         seconds=seconds,
         before=before,
         during=device.memory(),
@@ -88,7 +82,7 @@ def _measure(
     return result
 
 
-class _exact_products:  # noqa: N801 - reads as a statement
+class exact_products:  # noqa: N801 - reads as a statement
     """While inside, fp32 matrix products are computed in fp32."""
 
     def __enter__(self) -> None:

@@ -43,6 +43,11 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
         return self.probabilities.argmax(dim=1)
 
     @property
+    def truth_probabilities(self) -> Tensor:
+        """`(N,)` fp32: what each picture's own label was given."""
+        return self.probabilities.gather(1, self.labels[:, None])[:, 0]
+
+    @property
     def num_correct(self) -> int:
         """How many predictions equal the label."""
         return int((self.predictions == self.labels).sum())

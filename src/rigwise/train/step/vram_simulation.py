@@ -6,13 +6,12 @@ has (the CUDA context, cuDNN workspaces, the caching allocator's fragmentation),
 """
 
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, UntypedStorage, nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from rigwise.units import GIB, MIB
 
@@ -47,7 +46,7 @@ class SimulatedVram(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        self._admit(leaf for leaf in tree_leaves((args, kwargs, result)) if isinstance(leaf, Tensor))
+        self._admit(_tensors_in((args, tuple((kwargs or {}).values()), result)))
         return result
 
     def _admit(self, tensors: Iterable[Tensor]) -> None:
@@ -87,6 +86,15 @@ class SimulatedVram(TorchDispatchMode):
             f"Of the allocated memory {allocated} is allocated by PyTorch, and {_size(0)} is reserved by PyTorch "
             "but unallocated. (simulated by rigwise)"
         )
+
+
+def _tensors_in(value: Any) -> Iterator[Tensor]:
+    """Tensors alone and in lists: what operators take and give is nested no other way."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _tensors_in(each)
 
 
 def _storages(tensors: Iterable[Tensor]) -> Collection[UntypedStorage]:
