@@ -286,6 +286,23 @@ def on_the_wrong_device(batch_size: int) -> TorchTraining:
     return training
 
 
+def resnet18(bf16: bool, batch_size: int) -> TorchTraining:
+    """torchvision's, on pictures of 224 pixels."""
+    from torchvision.models import resnet18
+
+    def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            return nn.functional.cross_entropy(model(batch[0]).float(), batch[1])
+
+    model = resnet18()
+    return TorchTraining(
+        model=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
+        loss=loss,
+        train_batch=lambda step: (torch.zeros(batch_size, 3, 224, 224), torch.zeros(batch_size, dtype=torch.long)),
+    )
+
+
 def wide(batch_size: int) -> TorchTraining:
     """Rows of 1 MiB each, made of one."""
     training = real(batch_size)
@@ -322,6 +339,21 @@ class BusyGpu(SimulatedGpu):
         if self._asked < 0:
             self._all.limit_bytes = self._left_bytes
         return msgspec.structs.replace(super().memory(), total=self._total_bytes)
+
+
+class SharedGpu(SimulatedGpu):
+    """Others hold all but what is simulated."""
+
+    def __init__(self, total_bytes: int, left_bytes: int) -> None:
+        super().__init__(simulate_vram(left_bytes))
+        self._total_bytes = total_bytes
+
+    def memory(self) -> DeviceMemory:
+        return msgspec.structs.replace(super().memory(), total=self._total_bytes)
+
+
+def held_elsewhere(total_bytes: int, left_bytes: int) -> SharedGpu:
+    return SharedGpu(total_bytes, left_bytes)
 
 
 class DecodingGpu(SimulatedGpu):

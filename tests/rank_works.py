@@ -24,7 +24,8 @@ class Sum(msgspec.Struct, frozen=True):
 
     def __call__(self, rank: Rank) -> float:
         rank.tell(f"rank {rank.number} of {rank.num_ranks}")
-        return float(rank.mean(torch.tensor(rank.number + 1.0))) * rank.num_ranks
+        device = "cuda" if rank.backend == "nccl" else "cpu"
+        return float(rank.mean(torch.tensor(rank.number + 1.0, device=device))) * rank.num_ranks
 
 
 class Loop(msgspec.Struct, frozen=True):

@@ -42,3 +42,7 @@ class SimulatedGpu:
     def reset_peak(self) -> None:
         """Start a new peak."""
         self._vram.reset_peak()
+
+    def start_peak(self) -> None:
+        """Start a new peak: there are no cached blocks."""
+        self._vram.reset_peak()

@@ -6,12 +6,15 @@ from typing import Any
 __version__ = "0.1.0"
 
 LIBRARY = {
+    "Checkpoints": "train.checkpoint.checkpoints",
     "Effort": "train.batch.search",
     "Lever": "train.ceilings.lever",
     "Loop": "train.ceilings.loop",
     "Flops": "train.ceilings.measure",
     "RecoveringStep": "train.batch.recovery",
+    "SampleOrder": "train.checkpoint.sample_order",
     "Sampling": "train.ceilings.pace",
+    "Stateful": "train.checkpoint.parts",
     "TorchTraining": "train.batch.training",
     "ceilings": "train.ceilings.measure",
     "find_batch": "train.batch.find",

@@ -78,13 +78,13 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def begin(
     fake_machine: Callable[[str], dict[str, str]], tmp_path: Path, pictures: Path
 ) -> Iterator[Callable[..., Started]]:
-    """Starts `rigwise train` on this test's pictures."""
+    """Starts `rigwise train` on this test's pictures, or with other arguments."""
     environment = fake_machine("no_gpu")
     begun: list[Started] = []
 
-    def begin(recipe: Path, out: Path, *options: str) -> Started:
-        arguments = [str(pictures), "--recipe", str(recipe), "--out", str(out), *options]
-        begun.append(Started(arguments, tmp_path, environment, out))
+    def begin(recipe: Path, out: Path, *others: str) -> Started:
+        arguments = others or (str(pictures), "--recipe", str(recipe), "--out", str(out))
+        begun.append(Started(list(arguments), tmp_path, environment, out))
         return begun[-1]
 
     yield begin

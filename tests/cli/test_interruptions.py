@@ -20,7 +20,11 @@ def test_ctrl_c_twice_and_kill_count_as_one_and_the_page_is_made(begin: Begin, e
     run = begin(endless, tmp_path / "run").until(lambda each: each.num_steps() > 3)
     ended = run.send(signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGINT).ended()
     assert (ended.returncode, ended.stdout) == (INTERRUPTED, "")
-    assert ended.stderr.splitlines()[-2:] == [f"what was measured is in {run.out}/report.html", "interrupted"]
+    assert ended.stderr.splitlines()[-3:] == [
+        f"what was measured is in {run.out}/report.html",
+        f"go on with it: rigwise train --resume {run.out}",
+        "interrupted",
+    ]
     assert "cpu fp32" in (run.out / "report.html").read_text()
 
 

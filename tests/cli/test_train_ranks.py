@@ -19,6 +19,13 @@ Begin = Callable[..., Started]
 Run = Callable[..., Any]
 
 
+def in_ranks(begin: Begin, recipe: Path, place: Path) -> Started:
+    """`rigwise train --ranks 2` on the pictures of the test, until a few steps are recorded."""
+    out = place / "run"
+    train = [str(place / "pictures"), "--recipe", str(recipe), "--out", str(out), "--ranks", "2"]
+    return begin(recipe, out, *train).until(lambda each: each.num_steps() > 3)
+
+
 def rank(run: Started, number: int) -> psutil.Process:
     """The process of a rank, once it is there."""
     members = [
@@ -31,7 +38,7 @@ def rank(run: Started, number: int) -> psutil.Process:
 
 
 def test_a_killed_rank_ends_the_command_with_its_reason(begin: Begin, endless: Path, tmp_path: Path) -> None:
-    run = begin(endless, tmp_path / "run", "--ranks", "2").until(lambda each: each.num_steps() > 3)
+    run = in_ranks(begin, endless, tmp_path)
     rank(run, 1).send_signal(signal.SIGKILL)
     killed_at = time.monotonic()
     ended = run.ended()
@@ -48,7 +55,7 @@ def test_a_killed_rank_ends_the_command_with_its_reason(begin: Begin, endless: P
 
 @pytest.mark.slow
 def test_ctrl_c_ends_every_rank(begin: Begin, endless: Path, tmp_path: Path) -> None:
-    run = begin(endless, tmp_path / "run", "--ranks", "2").until(lambda each: each.num_steps() > 3)
+    run = in_ranks(begin, endless, tmp_path)
     ended = run.send(signal.SIGINT).ended()
     assert ended.returncode == 130
     assert ended.stderr.splitlines()[-1] == "interrupted"
@@ -56,7 +63,7 @@ def test_ctrl_c_ends_every_rank(begin: Begin, endless: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_kill_nine_of_the_command_leaves_no_rank(begin: Begin, endless: Path, tmp_path: Path) -> None:
-    run = begin(endless, tmp_path / "run", "--ranks", "2").until(lambda each: each.num_steps() > 3)
+    run = in_ranks(begin, endless, tmp_path)
     children = psutil.Process(run.process.pid).children(recursive=True)
     run.process.kill()
     run.process.communicate()

@@ -82,7 +82,7 @@ def of(samples: Sequence[Sample], target: str) -> dict[str, float]:
     return {sample.metric: sample.value for sample in samples if sample.target == target}
 
 
-def test_gpu_metrics_arrive_in_their_units(tmp_path: Path) -> None:
+def test_b80_gpu_metrics_arrive_in_their_units(tmp_path: Path) -> None:
     run = sampled(tmp_path, Gpus(2), 0.3)
     assert of(run.samples, "GPU-0") == pytest.approx(IN_UNITS)
     assert of(run.samples, "GPU-1") == pytest.approx(IN_UNITS)

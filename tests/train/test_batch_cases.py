@@ -7,9 +7,12 @@ import batch_trainings as trainings
 import pytest
 
 import rigwise
+from rigwise.records.gpu import GpuProcess
+from rigwise.train.batch.others import others_on
 from rigwise.train.batch.search import Effort
 from rigwise.train.batch.verdict import NoBatchHolds
-from rigwise.units import MIB
+from rigwise.train.step.device import CpuDevice
+from rigwise.units import GIB, MIB
 
 SHORT = Effort(soak_steps=8, silence_seconds=60.0)
 
@@ -110,3 +113,30 @@ def test_a_validation_that_hangs_is_no_validation_that_does_not_fit() -> None:
     )
     assert found.batch_size in (2, 3)
     assert "nothing was heard of it for 1.50 s" in found.notes[-1]
+
+
+HOLDER = GpuProcess(pid=4711, name="notebook", user="ada", used_bytes=20 * GIB, kind="compute")
+
+
+def test_b106_who_holds_the_memory_from_the_start_is_named_when_nothing_fits() -> None:
+    with pytest.raises(NoBatchHolds) as caught:
+        rigwise.find_batch(
+            trainings.real,
+            most=4,
+            start=1,
+            effort=SHORT,
+            make_device=partial(trainings.held_elsewhere, 24 * GIB, 100_000),
+            holders=lambda uuid: [HOLDER],
+        )
+    assert caught.value.what == "batch 1 does not fit"
+    assert "other programs hold 24.0 GiB of 24.0 GiB: notebook (PID 4711)" in caught.value.why
+    assert caught.value.next_step == "end the other programs on this GPU, or choose another GPU"
+
+
+def test_b106_before_each_trial_the_holder_is_named() -> None:
+    others = others_on(trainings.held_elsewhere(24 * GIB, 2 * GIB), lambda uuid: [HOLDER])
+    assert others == "other programs hold 22.0 GiB of 24.0 GiB: notebook (PID 4711)"
+    asked: list[str] = []
+    assert others_on(trainings.simulated(24 * GIB), lambda uuid: asked.append(uuid) or []) == ""
+    assert others_on(CpuDevice(), lambda uuid: asked.append(uuid) or []) == ""
+    assert asked == []

@@ -78,3 +78,11 @@ def test_tied_weights_count_once_and_optimiser_state_that_is_there_already_count
 def test_the_trace_takes_no_memory_for_its_activations() -> None:
     """64 GiB are traced on any machine."""
     assert traced(trainings.wide, 2**16).activations_bytes > 64 * GIB
+
+
+@pytest.mark.parametrize(("bf16", "mib"), [(False, 791), (True, 506)], ids=["fp32", "bf16 autocast"])
+def test_b47_resnet18_at_batch_32_is_what_torchs_own_tracker_says(bf16: bool, mib: int) -> None:
+    """With SGD and momentum at 224 pixels; its tracker leaves out the batch itself."""
+    batch_bytes = 32 * 3 * 224 * 224 * 4
+    breakdown = traced(partial(trainings.resnet18, bf16), 32)
+    assert breakdown.peak_bytes - batch_bytes == pytest.approx(mib * MIB, rel=0.03)

@@ -111,9 +111,10 @@ def test_no_file_name_of_this_machine_is_in_the_program(exported_model: Exported
     [("branches", "data-dependent"), ("wavers", "differ from the trained model's by"), ("counts", "")],
 )
 def test_a_network_that_cannot_be_exported_leaves_its_weights_and_the_reason(
-    trained: tuple[PictureLab, Trained], tmp_path: Path, habit: str, reason: str
+    trained: tuple[PictureLab, Trained], tmp_path: Path, habit: str, reason: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     card = leave_elsewhere(trained, tmp_path / "run", Colours(habit))
+    assert capfd.readouterr() == ("", "")
     assert card.program == ""
     assert reason in card.why_no_program.lower()
     left = {path.name for path in (tmp_path / "run" / "model").iterdir()}
@@ -127,30 +128,32 @@ def test_the_same_network_without_the_habit_can(trained: tuple[PictureLab, Train
     assert leave_elsewhere(trained, tmp_path / "run", Colours()).program == "model.pt2"
 
 
-def test_a_stranger_cannot_run_code_by_what_is_unpickled(tmp_path: Path) -> None:
-    honest = exported(Colours(), torch.zeros(2, 3, 8, 8))
+@pytest.mark.parametrize("place", ["sample_inputs/model.pt", "constants/opaque_obj_0", "weights/weight_0"])
+def test_a_stranger_cannot_run_code_by_what_is_unpickled(
+    place: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     mark = tmp_path / "ran"
 
     class Trap:
         def __reduce__(self) -> tuple[object, tuple[object, ...]]:
             return Path.touch, (mark,)
 
-    for name in ("sample_inputs/model.pt", "constants/opaque_obj_0"):
-        with pytest.raises(ValueError, match=r"."):
-            loaded(with_member(honest, name, pickle.dumps(Trap())))
-        assert not mark.exists()
-    assert loaded(honest).module()(torch.zeros(5, 3, 8, 8)).shape == (5, 3)
+    trapped = with_member(exported(Colours(), torch.zeros(2, 3, 8, 8)), place, pickle.dumps(Trap()))
+    with pytest.raises(ValueError, match=r"pickle"):
+        loaded(trapped)
+    assert not mark.exists()
+    assert capfd.readouterr() == ("", "")
 
 
-def with_member(archive: bytes, end_of_name: str, content: bytes) -> bytes:
-    """The archive with the member of that name replaced or added."""
+def with_member(archive: bytes, place: str, content: bytes) -> bytes:
+    """The archive with this member replaced or added, and every weight said to be a pickle."""
     changed = BytesIO()
     with zipfile.ZipFile(BytesIO(archive)) as before, zipfile.ZipFile(changed, "w") as after:
         root = before.namelist()[0].split("/")[0]
-        for name in before.namelist():
-            if not name.endswith(end_of_name):
-                after.writestr(name, before.read(name))
-        after.writestr(f"{root}/data/{end_of_name}", content)
+        members = {name: before.read(name) for name in before.namelist()} | {f"{root}/data/{place}": content}
+        for name, each in members.items():
+            pickled = place.startswith("weights") and name.endswith("weights_config.json")
+            after.writestr(name, each.replace(b'"use_pickle": false', b'"use_pickle": true') if pickled else each)
     return changed.getvalue()
 
 

@@ -142,7 +142,9 @@ def test_b12_every_probe_takes_training_steps() -> None:
 def test_b17_the_chosen_size_comes_with_its_evidence() -> None:
     found = ordinary()
     assert f"batch {found.batch_size} takes" in found.notes[0]
-    assert {peak.phase for peak in found.proof.peaks} == {"train", "validation", "checkpoint", "soak"}
+    assert f"a step at batch {found.batch_size} needs at least" in found.notes[1]
+    assert found.notes[1].endswith("MiB was measured")
+    assert {peak.phase for peak in found.proof.peaks} == {"build", "train", "validation", "checkpoint", "soak"}
 
 
 def test_b27_never_more_than_twice_what_ran() -> None:
@@ -168,9 +170,13 @@ def test_b42_b44_a_checkpoint_that_needs_more_is_found() -> None:
     assert "the checkpoint did not" in error.why
 
 
-def test_validation_larger_than_training_on_real_steps() -> None:
+def test_b42_b40_validation_larger_than_training_has_a_peak_of_its_own() -> None:
     small = find_within(16 * MIB, trainings.large_validation)
     assert small.batch_size <= ordinary().batch_size / 2
+    peaks = {peak.phase: peak.peak_allocated_bytes for peak in small.proof.peaks}
+    assert peaks["validation"] > 1.2 * max(peaks["train"], peaks["soak"])
+    assert any(note.startswith("the validation needs ") for note in small.notes)
+    assert not any(note.startswith("the validation needs ") for note in ordinary().notes)
 
 
 def test_b45_b47_the_breakdown_says_where_the_bytes_go_and_stays_below_what_was_measured() -> None:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from simulated_gpu import SimulatedGpu
 from torch.utils._python_dispatch import TorchDispatchMode
 from train import bad_pictures as odd
@@ -21,7 +22,6 @@ from rigwise.train.export.model_folder import ExportedModel
 from rigwise.train.export.sureness import sureness
 from rigwise.train.full_trial import Trained
 from rigwise.train.picture_lab import PictureLab
-from rigwise.train.pictures.decode import decode
 from rigwise.train.pictures.loader import PictureStream
 from rigwise.train.pictures.picture_set import Picture
 from rigwise.train.predict.predictor import Predictor, predictor_of
@@ -58,7 +58,7 @@ def test_files_contents_and_pixels_get_the_same_answer(exported_model: ExportedM
     ask = predictor_of(exported_model, device="cpu", top=9)
     by_path = list(ask(paths))
     by_content = list(ask(path.read_bytes() for path in paths))
-    by_pixels = list(ask(decode(path) for path in paths))
+    by_pixels = list(ask(np.asarray(Image.open(path).convert("RGB")) for path in paths))  # which cannot be written to
     assert [each.top for each in by_path] == [each.top for each in by_content] == [each.top for each in by_pixels]
     assert [each.path for each in by_path] == [str(path) for path in paths]
     assert all(sum(guess.probability for guess in each.top) == pytest.approx(1) for each in by_path)

@@ -29,6 +29,7 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,
     earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help=say("Go on with this run."))] = None,
     verdicts: Verdicts = None,
     find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
     ceilings: Annotated[bool, typer.Option("--ceilings", help=say("Find what bounds the speed; try levers."))] = False,
@@ -46,10 +47,42 @@ def train(
         ranks = torchrun[1]
     if ranks is not None:
         _refuse_with_ranks(find_batch=find_batch, ceilings=ceilings)
+    if resume is not None:
+        others = {"recipe": recipe, "model": model, "from": earlier, "out": out, "verdicts": verdicts, "ranks": ranks}
+        _refuse_beside("--resume", **others, find_batch=find_batch or None, ceilings=ceilings or None)
+        return _resume(folder, resume, json=json)
     if earlier is not None:
-        _refuse_with_from(recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
+        _refuse_beside("--from", recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
     return run_and_show(_with(request, ceilings=ceilings, ranks=ranks), json=json)
+
+
+def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
+    """Go on with an interrupted run in its own folder; of a finished one, show what it came to."""
+    from rigwise.train.audit.review_file import review_of
+    from rigwise.train.checkpoint.interrupted import read_interrupted
+    from rigwise.train.preparation import Request
+
+    before = read_interrupted(run)
+    if before.run.asked.ranks:
+        raise BadInput(
+            say("{run} was trained by {count} ranks, which save no checkpoints", run=run, count=before.run.asked.ranks),
+            say("only a run of one process goes on where it was interrupted"),
+            say("start it anew, with the same recipe: rigwise train --from {run}", run=run),
+        )
+    if before.run.finished:
+        on_screen().print(say("{run} is finished: nothing is left to resume", run=run))
+        return show_run(run, json=json)
+    request = Request(
+        root=folder or before.earlier.ledger.root,
+        recipe=before.earlier.recipe,
+        earlier=before.repeats,
+        interrupted=before,
+        review=review_of(run),
+        find_batch=before.lacks_batch,
+        ceilings=before.run.asked.ceilings,
+    )
+    return run_and_show(request, json=json)
 
 
 def run_and_show(request: "Request", *, json: bool) -> ExitCode:
@@ -70,6 +103,7 @@ def run_and_show(request: "Request", *, json: bool) -> ExitCode:
         for interrupted in started:
             make_page(interrupted)
             on_screen().print(say("what was measured is in {page}", page=interrupted / "report.html"))
+            on_screen().print(say("go on with it: rigwise train --resume {run}", run=interrupted))
         raise
 
 
@@ -128,12 +162,12 @@ def _refuse_with_ranks(*, find_batch: bool, ceilings: bool) -> None:
     )
 
 
-def _refuse_with_from(**options: object) -> None:
+def _refuse_beside(chosen: str, **options: object) -> None:
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
         raise BadInput(
-            say("--from cannot be combined with {options}", options=", ".join(given)),
-            say("a repeat uses the recipe of the run it repeats, or it is not a repeat"),
+            say("{chosen} cannot be combined with {options}", chosen=chosen, options=", ".join(given)),
+            say("it uses what the earlier run used, or it would be another run"),
             say("leave out {options}, or give DATA and --recipe RUN/recipe.toml", options=", ".join(given)),
         )
 

@@ -15,7 +15,7 @@ CauseName = Literal[
 
 
 class PhasePeak(msgspec.Struct, frozen=True, kw_only=True):
-    """The most memory in use up to the end of a phase, in bytes."""
+    """The most memory in use during a phase, in bytes; on the CPU, up to its end."""
 
     phase: Phase
     peak_allocated_bytes: int
@@ -56,6 +56,8 @@ class BatchProbe(msgspec.Struct, frozen=True, kw_only=True):
     cause: CauseName = ""
     text: str = ""
     """Why it ended so, in words."""
+    others: str = ""
+    """Who else held much of the memory from the start, in words; known of probes that did not hold."""
     compiled: bool = False
     """Whether the model was compiled, as the run will have it."""
 

@@ -145,6 +145,49 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str
 
 
+class TrialCheckpoints(msgspec.Struct, frozen=True, kw_only=True):
+    """What checkpoints of one trial took, over all processes that trained it."""
+
+    trial: str
+    device: str
+    """Type of the device it ran on: `cpu` or `cuda`."""
+    num_saved: int
+    num_failed: int
+    """Not written: no space, or refused."""
+    last_step: int
+    """Step the last one was saved after; 0 where none was."""
+    size_bytes: int
+    """Of the last one."""
+    seconds: float
+    """Spent saving, in no step's time."""
+
+
+class Resumption(msgspec.Struct, frozen=True, kw_only=True):
+    """An interrupted run went on in another process."""
+
+    at: float
+    """Seconds since the run began, the time between the processes left out."""
+    trial: str
+    """That was under way."""
+    step: int
+    """Of it, after which it went on."""
+    interrupted_at_step: int
+    """Its last recorded step; those after `step` were taken again."""
+    text: str
+    """The same in one sentence, with what could not be used."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was asked for beside its recipe: what resumes it does that too."""
+
+    find_batch: bool = False
+    ceilings: bool = False
+    ranks: int = 0
+    """Processes that take each step together; 0 where one trains alone."""
+    repeats: str = ""
+    """Folder of the run it repeats; "" where it repeats none."""
+
+
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a report shows of one run; read back from the run folder, also after a kill -9."""
 
@@ -184,6 +227,13 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the run left for other programs, in words."""
     predict_command: str = ""
     """What asks its model about other pictures; "" where it left none that can be asked."""
+    checkpoints: tuple[TrialCheckpoints, ...] = ()
+    """What they took, trial by trial."""
+    resumptions: tuple[Resumption, ...] = ()
+    """In their order; empty for a run that was never interrupted, or not resumed."""
+    asked: Asked = Asked()
+    resume_command: str = ""
+    """What goes on with this run, should it be interrupted; "" where it keeps no checkpoints."""
     repeat_command: str = ""
     """What repeats this run tomorrow."""
     repeat_note: str = ""

@@ -17,6 +17,7 @@ from rigwise.report.audit_page import audit_parts
 from rigwise.report.causes import absence_words, action_word, arrange, commands
 from rigwise.report.ceilings_text import ceilings_parts
 from rigwise.report.charts import accuracy_chart, loss_chart, step_time_chart
+from rigwise.report.checkpoints_text import cost_lines, resumption_lines
 from rigwise.report.comparison import Column, accuracy, compare, number
 from rigwise.report.figures import Chart, trial_accents
 from rigwise.report.footnotes import footnotes
@@ -66,17 +67,20 @@ def _page(run: RunRecord) -> dict[str, Any]:
         "confusion_rows": _confusion_rows(run.confusion) if run.confusion else (),
         **(audit_parts(run.audit) if run.audit else {"audit": None}),
         **(ceilings_parts(run.ceilings) if run.ceilings else {"ceilings": None}),
+        "resumption_lines": tuple(sentence for _, sentence in resumption_lines(run)),
+        "checkpoint_costs": tuple(cost_lines(run)),
         "footnotes": footnotes(run, metrics),
         "embedded": _embedded(run, charts),
     }
 
 
 def _next_step(run: RunRecord) -> str:
-    """The one next command: the check's when it says stop, else the recommendation's, else a repeat."""
+    """The one next command: the check's when it says stop, what goes on, the recommendation's, or a repeat."""
     checked = commands(run.check.decision.next_steps)[:1] if run.check else ()
     stopped = run.check is not None and run.check.decision.action is Action.STOP
     recommended = (run.recommendation.next_step,) if run.recommendation else ()
-    candidates = (*checked, *recommended) if stopped else (*recommended, *checked)
+    onwards = () if run.finished else (run.resume_command,)
+    candidates = (*checked, *onwards, *recommended) if stopped else (*onwards, *recommended, *checked)
     return next((step for step in (*candidates, run.repeat_command) if step), "")
 
 

@@ -12,7 +12,7 @@ from rigwise.records.explanation import ExplainReport
 from rigwise.records.exported import PredictReport
 from rigwise.records.finding import CheckReport
 from rigwise.records.recording import RecordReport
-from rigwise.records.run import RankFigures, Recommendation, RunRecord, TrialResult
+from rigwise.records.run import RankFigures, Recommendation, Resumption, RunRecord, TrialCheckpoints, TrialResult
 from rigwise.records.smoke import SmokeReport
 from rigwise.report.ranks_text import RanksSummary, ranks_summaries
 from rigwise.statistics import wilson_interval
@@ -52,6 +52,9 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     ceilings: CeilingsReport | None
     model_note: str
     predict_command: str
+    checkpoints: tuple[TrialCheckpoints, ...]
+    resumptions: tuple[Resumption, ...]
+    resume_command: str
     repeat_command: str
     repeat_note: str
     repeat_equal: bool | None

@@ -9,6 +9,7 @@ from rich.text import Text
 from rigwise.records.run import PictureSummary, RunRecord
 from rigwise.report.audit_words import findings
 from rigwise.report.ceilings_text import ceilings_lines, lever_lines
+from rigwise.report.checkpoints_text import resumption_lines
 from rigwise.report.comparison import why_no_gpu
 from rigwise.report.ranks_text import ranks_lines
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
@@ -74,6 +75,7 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         count = len(run.pictures.bad)
         words = say("{count} skipped, first {path}: {why}", count=count, path=first.path, why=first.reason)
         yield say("bad files"), words, ""
+    yield from ((label, sentence, "") for label, sentence in resumption_lines(run))
     if run.repeat_note:
         yield say("repeat"), run.repeat_note, "bold"
     if run.model_note:
@@ -86,5 +88,7 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _next_command(run: RunRecord) -> str:
-    """The recommendation's next command; a run that did not get that far can only be run again."""
+    """The recommendation's next command; an interrupted run goes on, or can only be run again."""
+    if not run.finished and run.resume_command:
+        return run.resume_command
     return run.recommendation.next_step if run.recommendation else run.repeat_command

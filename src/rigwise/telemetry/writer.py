@@ -19,7 +19,15 @@ from typing import Any, Self
 from rigwise.errors import CannotWrite
 from rigwise.records.run import Event
 from rigwise.speech import say
-from rigwise.telemetry.schema import TABLES, Record, create_statements, insert_statement, to_json, to_row
+from rigwise.telemetry.schema import (
+    TABLES,
+    Record,
+    column_names,
+    create_statements,
+    insert_statement,
+    to_json,
+    to_row,
+)
 
 FLUSH_SECONDS = 0.5
 """Between two transactions: half of the second a killed run may lose, the other half for the transaction."""
@@ -33,21 +41,24 @@ _UPSERT_FACT = "INSERT INTO facts VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET v
 class RunWriter:
     """The one writer of a run's database. Use as a context manager; safe to call from several threads.
 
+    With `continues` the database of an interrupted run is written on: its records stay, and its time goes on from the
+    last of them.
+
     Raises:
         CannotWrite: at creation, or at the first call after the thread met a full disk or a read-only one. What was
             committed before stays readable.
     """
 
-    def __init__(self, database: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, database: Path, *, continues: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
         self._clock = clock
-        self._began = clock()
         self._pending: deque[Record | tuple[str, str]] = deque()
         self._failure: Exception | None = None
         self._flushing = threading.Lock()
         self._closing = threading.Event()
         try:
-            self._connection = _create(database)
+            self._connection = _open(database, must_be_new=not continues)
+            self._began = clock() - _last_moment(self._connection)
         except sqlite3.Error as error:
             raise _cannot_write(database, error) from error
         self._thread = threading.Thread(target=self._flush_repeatedly, name="rigwise run writer", daemon=True)
@@ -79,6 +90,25 @@ class RunWriter:
         if self._failure is not None:
             raise self._failure
 
+    def settle(self) -> None:
+        """Commit everything recorded so far and bring it to the disk: afterwards a power cut takes none of it."""
+        self.flush()
+        with self._flushing, self._told_in_words():
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # syncs the log, then the database
+
+    def forget_steps(self, trial: str, after: int) -> None:
+        """Take back the steps and validations of a trial after step number `after`: they will be taken again."""
+        self.flush()
+        with self._flushing, self._told_in_words(), _transaction(self._connection) as connection:
+            for table in ("steps", "validations"):
+                connection.execute(f"DELETE FROM {table} WHERE trial = ? AND step > ?", (trial, after))
+
+    def forget_predictions(self) -> None:
+        """Take back the predictions: they will be made again."""
+        self.flush()
+        with self._flushing, self._told_in_words(), _transaction(self._connection) as connection:
+            connection.execute("DELETE FROM predictions")
+
     def close(self) -> None:
         """Commit what is left and close. Safe to call again."""
         self._closing.set()
@@ -94,6 +124,13 @@ class RunWriter:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    @contextlib.contextmanager
+    def _told_in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _cannot_write(self._database, error) from error
 
     def _flush_repeatedly(self) -> None:
         while self._failure is None and not self._closing.wait(FLUSH_SECONDS):
@@ -113,18 +150,28 @@ class RunWriter:
                 self._failure = error
 
 
-def _create(database: Path) -> sqlite3.Connection:
+def _open(database: Path, *, must_be_new: bool) -> sqlite3.Connection:
+    """A connection to a database with our tables; one that was killed in its first moment has none yet."""
     connection = sqlite3.connect(database, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        [(has_tables,)] = connection.execute("SELECT COUNT(*) FROM sqlite_master")
         with _transaction(connection):
-            for statement in create_statements():
+            for statement in create_statements() if must_be_new or not has_tables else ():
                 connection.execute(statement)
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _last_moment(connection: sqlite3.Connection) -> float:
+    """Seconds from the beginning of the run to its last record; 0 where there is none."""
+    timed = [table for table, record in TABLES.items() if "at" in column_names(record)]
+    latest = " UNION ALL ".join(f"SELECT MAX(at) AS at FROM {table}" for table in timed)
+    [(seconds,)] = connection.execute(f"SELECT MAX(at) FROM ({latest})")
+    return seconds or 0.0
 
 
 @contextlib.contextmanager

@@ -14,8 +14,11 @@ from rigwise.records.run import Step, TrialResult
 from rigwise.speech import say
 from rigwise.statistics import percentile
 from rigwise.telemetry.summary import Summary
-from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
+from rigwise.train.batch.others import others_on
+from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.batch.update import UpdateDoesNotFit
+from rigwise.train.checkpoint.run_checkpoints import OUT_OF_MEMORY
+from rigwise.train.checkpoint.trial import Checkpointing
 from rigwise.train.lab import Lab
 from rigwise.train.memory_snapshot import leave_snapshot, start_recording, stop_recording
 from rigwise.train.progress import Progress
@@ -25,8 +28,8 @@ from rigwise.train.ranks.trial import Left
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
 from rigwise.train.step.plan import SMALLEST_BATCH, TrialPlan
 from rigwise.train.step.scoring import Scored
-from rigwise.train.step.state import TrialState
-from rigwise.train.step.trial import run_trial
+from rigwise.train.step.state import TrialInputs, TrialState
+from rigwise.train.step.trial import Watcher, run_trial
 
 SETTLING_STEPS = 3
 """Left out of step times: memory is taken and kernels are chosen in the first steps."""
@@ -50,11 +53,11 @@ class Advance:
         self._progress = progress
 
     def began(self, state: TrialState) -> None:
-        """The bar starts at the first step."""
+        """The bar moves with the first step."""
 
     def stepped(self, state: TrialState) -> None:
         """One step further."""
-        self._progress.advance()
+        self._progress.update(state.step, state.plan.steps)
 
     def goes_on(self, state: TrialState) -> bool:
         """Always."""
@@ -79,6 +82,16 @@ class Recording:
         return True
 
 
+class TrialEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How one trial ended."""
+
+    row: TrialResult
+    left: Trained | None = None
+    """None where it did not run to the end."""
+    ran_out: bool = False
+    """Whether that was for want of memory."""
+
+
 def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tuple[list[TrialResult], Trained | None]:
     """The rows this trial adds to the comparison, and what it left when some batch size ran to the end.
 
@@ -88,18 +101,13 @@ def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tupl
     rows: list[TrialResult] = []
     while True:
         plan = lab.plan(_unique(name, rows, batch_size), precision, batch_size)
-        outcome = _attempt(lab, plan)
-        if isinstance(outcome, Trained):
-            return [*rows, lab.keep(outcome.result)], outcome
-        if isinstance(outcome, str):
-            return [*rows, lab.keep(_did_not_finish(lab, plan, outcome))], None
-        rows.append(lab.keep(_did_not_finish(lab, plan, say("out of memory: {account}", account=outcome.text))))
-        lab.writer.event("out of memory", f"{plan.name}: {outcome.text}")
+        end = _given_up_before(lab, plan) or _attempt(lab, plan)
+        rows.append(end.row)
+        if not end.ran_out or batch_size // 2 < SMALLEST_BATCH:
+            return rows, end.left
         # The exception, and with it every frame that held activations, is gone by now.
         gc.collect()
         lab.device.reset_peak()
-        if batch_size // 2 < SMALLEST_BATCH:
-            return rows, None
         batch_size //= 2
         lab.progress.tell(say("{name}: out of memory, trying batch {batch}", name=plan.name, batch=batch_size))
 
@@ -108,14 +116,22 @@ def _unique(name: str, rows: Sequence[TrialResult], batch_size: int) -> str:
     return name if not rows else f"{name} batch {batch_size}"
 
 
-def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
-    """What the trial left, or that it ran out of memory, or why no smaller batch would help it."""
+def _given_up_before(lab: Lab, plan: TrialPlan) -> TrialEnd | None:
+    """How the trial failed in an earlier process of this run; one that ran to the end is taken from its checkpoint."""
+    row = lab.row(plan.name)
+    if lab.checkpoints is None or row is None or row.not_run is None:
+        return None
+    return TrialEnd(row=row, ran_out=lab.checkpoints.ran_out(plan.name))
+
+
+def _attempt(lab: Lab, plan: TrialPlan) -> TrialEnd:
+    """The trial trained: what it left, or that it ran out of memory, or why no smaller batch would help it."""
     began = lab.writer.elapsed()
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
         plan, left, steps = _in_ranks(lab, plan) if lab.ranks else _here(lab, plan)
     except LossIsNotFinite as error:
-        return str(error)
+        return TrialEnd(row=lab.keep(_did_not_finish(lab, plan, str(error))))
     except RankEnded as error:
         lab.keep(_did_not_finish(lab, plan, error.what))
         lab.writer.event("rank ended", f"{plan.name}: {error.what}\n{error.why}")
@@ -127,27 +143,42 @@ def _attempt(lab: Lab, plan: TrialPlan) -> Trained | OutOfMemory | str:
         held = leave_snapshot(lab.device, lab.folder.memory_snapshot)  # while the tensors are there
         if held:
             lab.writer.event("memory", f"{plan.name}: {held}")
-        return str(error) if isinstance(error, UpdateDoesNotFit) else ran_out
+        if isinstance(error, UpdateDoesNotFit):
+            return TrialEnd(row=lab.keep(_did_not_finish(lab, plan, str(error))))
+        lab.writer.event(OUT_OF_MEMORY, f"{plan.name}: {ran_out.text}")
+        why = say("out of memory: {account}", account=ran_out.text)
+        return TrialEnd(row=lab.keep(_did_not_finish(lab, plan, why)), ran_out=True)
     finally:
         stop_recording(lab.device)
         lab.progress.end()
-    for note in left.outcome.notes:
+    for note in left.outcome.notes if lab.row(plan.name) is None else ():
         lab.writer.event("recovered", f"{plan.name}: {note}")
     for figures in left.figures:
         lab.writer.record(figures)
-    result = _row(lab, plan, steps, left, began)
-    return Trained(result=result, steps=tuple(steps), weights=left.weights, review=left.review)
+    row = lab.keep(_row(lab, plan, steps, left, began))
+    return TrialEnd(row=row, left=Trained(result=row, steps=tuple(steps), weights=left.weights, review=left.review))
 
 
 def _here(lab: Lab, plan: TrialPlan) -> tuple[TrialPlan, Left, Sequence[Step]]:
     """The plan, and what it left, in this process."""
+    others = others_on(lab.device)
+    if others:
+        lab.writer.event("memory", f"{plan.name}: {others}")
     inputs = lab.inputs(plan.batch_size)
     ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
     with lab.device.using():
-        outcome = run_trial(plan, inputs, lab.device, ledger, [Advance(lab.progress), Recording()])
+        outcome = run_trial(plan, inputs, lab.device, ledger, _watchers(lab, plan, inputs, ledger))
         review = inputs.review(inputs.model.eval(), outcome.precision)
     weights = {key: value.detach().cpu().clone() for key, value in inputs.model.state_dict().items()}
     return plan, Left(outcome=outcome, review=review, weights=weights), ledger.steps
+
+
+def _watchers(lab: Lab, plan: TrialPlan, inputs: TrialInputs, ledger: Ledger) -> list[Watcher]:
+    """Who is told how the trial goes on; checkpoints come last, since they keep what the others know."""
+    watchers: list[Watcher] = [Advance(lab.progress), Recording()]
+    if lab.checkpoints is not None:
+        watchers.append(Checkpointing(lab.checkpoints, plan, inputs, ledger, lab.trial_fingerprint(plan)))
+    return watchers
 
 
 def _in_ranks(lab: Lab, plan: TrialPlan) -> tuple[TrialPlan, Left, Sequence[Step]]:

@@ -12,9 +12,12 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.finding import CheckReport
+from rigwise.records.run import Asked
 from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder, write_text
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.checkpoint.run_checkpoints import RunCheckpoints
+from rigwise.train.checkpoint.run_lock import RunLock
 from rigwise.train.choice import recommend
 from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
@@ -75,12 +78,10 @@ def _run(
     guide: Guide[L], ranks: RanksSetup | None, prepared: Prepared, surroundings: Surroundings, progress: Progress
 ) -> Path:
     request, recipe = prepared.request, prepared.recipe
-    folder = create_run_folder(request.out) if request.out else create_next_run_folder(date.today())
-    leave_what_repeats(folder, recipe)
-    guide.leave_ledger(folder)
-    with RunWriter(folder.database) as writer:
-        facts = {"recipe_toml": write_recipe(recipe), "repeat_command": _repeat_command(folder, ranks)} | guide.facts()
-        for key, value in facts.items():
+    folder = _run_folder(guide, prepared)
+    recorded = request.interrupted.run if request.interrupted else None
+    with RunLock(folder.path), RunWriter(folder.database, continues=recorded is not None) as writer:
+        for key, value in (_facts(folder, prepared, ranks) | guide.facts()).items():
             writer.fact(key, value)
         writer.flush()
         surroundings.started(folder.path)
@@ -88,7 +89,15 @@ def _run(
         rig = _note_rig(writer, folder, surroundings, progress)
         device, no_gpu = choose_device(rig.report)
         make_repeatable(recipe, device)
-        shared = Lab(recipe=recipe, device=device, no_gpu=no_gpu, writer=writer, progress=progress, folder=folder)
+        shared = Lab(
+            recipe=recipe,
+            device=device,
+            no_gpu=no_gpu,
+            writer=writer,
+            progress=progress,
+            folder=folder,
+            checkpoints=RunCheckpoints(folder.path, recipe.checkpoints, writer, progress, recorded),
+        )
         with surroundings.sample(writer):
             lab = guide.lab(_with_ranks(shared, ranks, rig.report))
             guide.look_first(lab)
@@ -97,16 +106,44 @@ def _run(
         _conclude(guide, lab, experiment)
         _note_ceilings(lab, experiment, asked=request.ceilings)
         _note_repeat(lab, experiment, prepared)
-        writer.fact("finished", True)
+        _finish(lab)
     return folder.path
 
 
 def _with_ranks(shared: Lab, ranks: RanksSetup | None, report: CheckReport) -> Lab:
-    """The lab, with ranks that have proved to reach each other where several were asked for."""
+    """The lab, with ranks that have proved to reach each other where several were asked for; they save nothing yet."""
     if ranks is None:
         return shared
     ready_ranks(ranks, report, shared.writer, shared.progress)
-    return msgspec.structs.replace(shared, ranks=ranks)
+    return msgspec.structs.replace(shared, ranks=ranks, checkpoints=None)
+
+
+def _run_folder(guide: Guide[L], prepared: Prepared) -> RunFolder:
+    """A new one with what repeats the run in it, or that of the interrupted run."""
+    request = prepared.request
+    if request.interrupted is not None:
+        return RunFolder(request.interrupted.folder)
+    folder = create_run_folder(request.out) if request.out else create_next_run_folder(date.today())
+    leave_what_repeats(folder, prepared.recipe)
+    guide.leave_ledger(folder)
+    return folder
+
+
+def _facts(folder: RunFolder, prepared: Prepared, ranks: RanksSetup | None) -> dict[str, object]:
+    """What was asked for, and what repeats or resumes it."""
+    request = prepared.request
+    repeats = str(request.earlier.folder.absolute()) if request.earlier else ""
+    return {
+        "asked": Asked(
+            find_batch=request.find_batch,
+            ceilings=request.ceilings,
+            ranks=ranks.num_ranks if ranks else 0,
+            repeats=repeats,
+        ),
+        "recipe_toml": write_recipe(prepared.recipe),
+        "repeat_command": _repeat_command(folder, ranks),
+        "resume_command": f"rigwise train --resume {shlex.quote(printable(folder.path))}",
+    }
 
 
 def _with_found_batch(guide: Guide[L], lab: L) -> L:
@@ -122,7 +159,16 @@ def _conclude(guide: Guide[L], lab: L, experiment: Experiment) -> None:
     recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks))
     lab.writer.fact("recommendation", recommendation)
     if recommendation.trial is not None:
+        lab.writer.forget_predictions()  # of a process that was killed here
         guide.conclude(lab, experiment.trained[recommendation.trial])
+
+
+def _finish(lab: Lab) -> None:
+    """Say that the run is finished, and only then remove what it could have gone on from."""
+    lab.writer.fact("finished", True)
+    lab.writer.settle()
+    if lab.checkpoints is not None:
+        lab.checkpoints.remove()
 
 
 def _note_ceilings(lab: Lab, experiment: Experiment, *, asked: bool) -> None:

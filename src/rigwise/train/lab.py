@@ -6,11 +6,12 @@ from typing import Any, Protocol
 import msgspec
 from torch import nn
 
-from rigwise.records.run import TrialResult
+from rigwise.records.run import RunRecord, TrialResult
 from rigwise.telemetry.reading import read_samples
 from rigwise.telemetry.run_folder import RunFolder
 from rigwise.telemetry.summary import Summary, summarise
 from rigwise.telemetry.writer import RunWriter
+from rigwise.train.checkpoint.run_checkpoints import RunCheckpoints, recipe_fingerprint
 from rigwise.train.progress import Progress
 from rigwise.train.ranks.setup import RanksSetup
 from rigwise.train.ranks.trial import Material
@@ -44,6 +45,8 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     folder: RunFolder
     ranks: RanksSetup | None = None
     """The processes that take each step together; None where this one trains."""
+    checkpoints: RunCheckpoints | None = None
+    """Where trials are saved, and what an interrupted run left; None saves nothing."""
 
     @property
     def rank_material(self) -> Material:
@@ -69,6 +72,16 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     def loader_threads(self) -> int:
         """Threads that make batches; 0 where the trial's own thread does."""
         return 0
+
+    @property
+    def recorded(self) -> RunRecord | None:
+        """What an earlier process of this run recorded; None where this is the first."""
+        return self.checkpoints.recorded if self.checkpoints else None
+
+    @property
+    def fingerprint(self) -> dict[str, str]:
+        """What must be equal when a trial goes on from a checkpoint, by name; each kind of data adds its own."""
+        return recipe_fingerprint(self.recipe) | {"device": self.device.torch_device.type}
 
     def build(self) -> Built:
         """A fresh model, the same each time."""
@@ -105,6 +118,10 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
             seed=training.seed,
         )
 
+    def trial_fingerprint(self, plan: TrialPlan) -> dict[str, str]:
+        """The same with the plan of the trial itself."""
+        return self.fingerprint | {f"trial.{key}": repr(value) for key, value in msgspec.structs.asdict(plan).items()}
+
     def gpu_during(self, start_seconds: float, end_seconds: float) -> dict[str, Summary]:
         """Metric name -> what the trial's GPU showed between two moments of the run; empty on the CPU."""
         if not self.device.is_gpu:
@@ -113,7 +130,13 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
         samples = read_samples(self.folder.database, start_seconds, end_seconds)
         return summarise(samples, start_seconds, end_seconds, target=self.device.uuid)
 
+    def row(self, trial: str) -> TrialResult | None:
+        """The row an earlier process of this run recorded."""
+        return self.checkpoints.row(trial) if self.checkpoints else None
+
     def keep(self, result: TrialResult) -> TrialResult:
-        """Record a finished row of the comparison."""
-        self.writer.record(result)
-        return result
+        """Record a finished row of the comparison; where an earlier process recorded it, that row stays."""
+        recorded = self.row(result.name)
+        if recorded is None:
+            self.writer.record(result)
+        return recorded or result

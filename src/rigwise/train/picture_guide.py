@@ -62,8 +62,11 @@ class PictureGuide(Guide[PictureLab]):
         return PictureLab(**msgspec.structs.asdict(shared), pictures=self._pictures, cache=cache)
 
     def look_first(self, lab: PictureLab) -> None:
-        """The audit."""
+        """The audit, unless an earlier process of this run made it."""
         section = lab.recipe.audit
+        if lab.recorded is not None and lab.recorded.audit is not None:
+            self._audit = lab.recorded.audit
+            return
         if section.sample == 0:
             return
         plan = AuditPlan(sample=section.sample, labels=section.labels, image_size=lab.image_size, review=self._review)

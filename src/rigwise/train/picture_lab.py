@@ -1,5 +1,6 @@
 """The experiment on pictures: what its trials are made of."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
@@ -11,6 +12,7 @@ from rigwise.train.lab import Lab
 from rigwise.train.network.model import BuiltModel, build_model
 from rigwise.train.pictures.cache.choice import PixelCache
 from rigwise.train.pictures.loader import PictureStream
+from rigwise.train.pictures.picture_ledger import picture_lines
 from rigwise.train.pictures.picture_set import Picture, PictureSet
 from rigwise.train.ranks.rows import ONE_RANK, Rows
 from rigwise.train.recipe_sections import Recipe
@@ -104,6 +106,12 @@ class PictureLab(Lab, frozen=True, kw_only=True):
     pictures: PictureSet
     cache: PixelCache | None = None
     """Pictures kept decoded, if they are."""
+
+    @property
+    def fingerprint(self) -> dict[str, str]:
+        """With every picture: its split, class, bytes and path."""
+        _, _, rows = picture_lines(self.pictures).partition("\n")  # without the line that says where DATA lies
+        return super().fingerprint | {"pictures": hashlib.sha256(rows.encode()).hexdigest()}
 
     @property
     def image_size(self) -> int:

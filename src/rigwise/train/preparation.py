@@ -10,6 +10,7 @@ from rigwise.errors import BadInput
 from rigwise.records.review import Review
 from rigwise.speech import say
 from rigwise.telemetry.run_folder import default_run_folder, refuse_unusable
+from rigwise.train.checkpoint.interrupted import Interrupted
 from rigwise.train.machine import usable_cores
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.layout import find_layout
@@ -34,6 +35,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Run folder; None for the next free one under runs/."""
     earlier: Earlier | None = None
     """The run this one repeats."""
+    interrupted: Interrupted | None = None
+    """The run to go on with, in its own folder."""
     review: Review = Review()
     """What a person answered on the pages of audits and runs."""
     find_batch: bool = False
@@ -63,9 +66,10 @@ def prepare(request: Request, progress: Progress) -> Prepared:
         CannotWrite: the run folder cannot be made there, or there is too little space for a run.
     """
     _must_still_be_there(request)
-    out = request.out or default_run_folder(date.today())
-    refuse_unusable(out)
-    must_be_outside(out, request.root)
+    if request.interrupted is None:
+        out = request.out or default_run_folder(date.today())
+        refuse_unusable(out)
+        must_be_outside(out, request.root)
     recipe = resolve(request.recipe)
     for concern in preflight(LoaderPlan(num_threads=recipe.loader.num_threads)):
         progress.tell(say("{because}; {next_step}", because=concern.because, next_step=concern.next_step))
@@ -82,6 +86,8 @@ def prepare(request: Request, progress: Progress) -> Prepared:
         )
     finally:
         progress.end()
+    if request.interrupted is not None:
+        return _as_they_were(request, request.interrupted, recipe, pictures)
     if request.earlier is None:
         return Prepared(request=request, recipe=recipe, pictures=pictures, changed=())
     recorded = request.earlier.ledger.pictures
@@ -90,13 +96,34 @@ def prepare(request: Request, progress: Progress) -> Prepared:
     return Prepared(request=request, recipe=recipe, pictures=again, changed=changes(pictures, recorded))
 
 
-def _must_still_be_there(request: Request) -> None:
-    """For a repeat: its pictures may have moved since."""
-    if request.earlier is not None and not os.path.exists(request.root):
+def _as_they_were(request: Request, interrupted: Interrupted, recipe: Recipe, pictures: PictureSet) -> Prepared:
+    """An interrupted run goes on with the pictures it had, in the splits they had.
+
+    Raises:
+        BadInput: one of them is not what it was.
+    """
+    recorded = interrupted.earlier.ledger.pictures
+    if other := changes(pictures, recorded):
         raise BadInput(
-            say("the pictures of {run} are no longer in {root}", run=request.earlier.folder, root=request.root),
+            say("{run} cannot go on: its pictures are not what they were", run=interrupted.folder),
+            say("{first} ({count} in all)", first=other[0], count=len(other)),
+            say("put them back, or repeat the run with them: rigwise train --from {run}", run=interrupted.folder),
+        )
+    changed = changes(pictures, request.earlier.ledger.pictures) if request.earlier else ()
+    return Prepared(request=request, recipe=recipe, pictures=same_split(pictures, recorded), changed=changed)
+
+
+def _must_still_be_there(request: Request) -> None:
+    """For a repeat, and for a run that goes on: its pictures may have moved since."""
+    before = request.interrupted or request.earlier
+    if before is not None and not os.path.exists(request.root):
+        run = before.folder
+        repeat = say("name the folder they are in now: rigwise train DATA --from {run}", run=run)
+        resume = say("name the folder they are in now: rigwise train DATA --resume {run}", run=run)
+        raise BadInput(
+            say("the pictures of {run} are no longer in {root}", run=run, root=request.root),
             say("the path does not exist"),
-            say("name the folder they are in now: rigwise train DATA --from {run}", run=request.earlier.folder),
+            resume if request.interrupted else repeat,
         )
 
 

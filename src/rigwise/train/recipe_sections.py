@@ -123,6 +123,22 @@ class CeilingsSection(msgspec.Struct, frozen=True, kw_only=True):
         yield from _outside("max_seconds", self.max_seconds, 0, 86_400)
 
 
+class CheckpointsSection(msgspec.Struct, frozen=True, kw_only=True):
+    """When a trial is saved, so that an interrupted run goes on with `--resume`."""
+
+    at_validation: bool = True
+    """After each validation."""
+    every_seconds: float = 300.0
+    """At most this much training is lost. 0: time makes no checkpoint due."""
+    every_steps: int = 0
+    """0: steps make no checkpoint due."""
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        yield from _outside("every_seconds", self.every_seconds, 0, 86_400)
+        yield from _outside("every_steps", self.every_steps, 0, 1_000_000)
+
+
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides how an experiment runs."""
 
@@ -133,6 +149,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     loader: LoaderSection = LoaderSection()
     audit: AuditSection = AuditSection()
     ceilings: CeilingsSection = CeilingsSection()
+    checkpoints: CheckpointsSection = CheckpointsSection()
 
 
 SECTIONS: dict[str, Any] = {
@@ -143,6 +160,7 @@ SECTIONS: dict[str, Any] = {
     "loader": LoaderSection,
     "audit": AuditSection,
     "ceilings": CeilingsSection,
+    "checkpoints": CheckpointsSection,
 }
 
 

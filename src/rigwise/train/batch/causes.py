@@ -7,17 +7,16 @@ the batch is too large. Whether the step of death moves with the batch is the se
 
 import msgspec
 
-from rigwise.checks.out_of_vram import FRAGMENTED_RATIO, OTHERS_BYTES, OTHERS_RATIO
+from rigwise.checks.out_of_vram import FRAGMENTED_RATIO
 from rigwise.probes.programs.allocation_failures import allocation_failures
 from rigwise.records.batch import BatchProbe, CauseName
 from rigwise.records.gpu import GpuProcess
 from rigwise.speech import say
 from rigwise.train.batch.child import SETTLED_STEPS
+from rigwise.train.batch.others import held_by_others, is_much, named
 from rigwise.train.headroom import LARGEST_SHARE
 from rigwise.train.step.device import DeviceMemory
 from rigwise.units import memory, percent
-
-NUM_NAMED = 4
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +32,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 def explain(probe: BatchProbe, evidence: Evidence) -> BatchProbe:
     """The probe with its cause and the sentence that says it."""
     cause = _cause(probe, evidence)
-    shown = msgspec.structs.replace(probe, cause=cause, text=_opening(probe.text))
+    others = held_by_others(evidence.start, evidence.holders) if evidence.start else ""
+    shown = msgspec.structs.replace(probe, cause=cause, text=_opening(probe.text), others=others)
     return msgspec.structs.replace(shown, text=_sentence(cause, shown, evidence))
 
 
@@ -56,7 +56,7 @@ def _cause(probe: BatchProbe, evidence: Evidence) -> CauseName:
             return "fault"
     if (probe.growth or probe.kept_by_validation_bytes) and probe.ended in ("out_of_memory", "spilled"):
         return "leak"
-    if others_grew_bytes(evidence) >= max(OTHERS_BYTES, OTHERS_RATIO * (probe.total_bytes or 0)):
+    if is_much(others_grew_bytes(evidence), probe.total_bytes or 0):
         return "other_process"
     if probe.ended in ("spilled", "tight"):
         return "spill" if probe.ended == "spilled" else "too_big"
@@ -92,7 +92,7 @@ def _sentence(cause: CauseName, probe: BatchProbe, evidence: Evidence) -> str:
             return say(
                 "other programs took {size} while it ran: {names}",
                 size=memory(others_grew_bytes(evidence)),
-                names=_named(evidence.holders),
+                names=named(evidence.holders),
             )
         case "fragmentation":
             return say(
@@ -175,13 +175,3 @@ def _where(probe: BatchProbe) -> str:
         case "checkpoint":
             return say("the checkpoint did not")
     return say("step {step} did not", step=probe.steps + 1)
-
-
-def _named(holders: tuple[GpuProcess, ...]) -> str:
-    if not holders:
-        return say("the driver names none")
-    largest = sorted(holders, key=lambda holder: -(holder.used_bytes or 0))[:NUM_NAMED]
-    return ", ".join(
-        say("{name} (PID {pid})", name=holder.name or say("process of another user"), pid=holder.pid)
-        for holder in largest
-    )

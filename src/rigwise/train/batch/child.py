@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import torch
@@ -25,6 +26,7 @@ from rigwise.train.step.device import CpuDevice, CudaDevice, Device, DeviceMemor
 Build = Callable[[int], Training]
 """Batch size to the training at that size, on the device."""
 MakeDevice = Callable[[], Device]
+Made = TypeVar("Made")
 
 PRELOADED = (
     "rigwise.train.batch.child",
@@ -118,21 +120,22 @@ class ProbeWork(msgspec.Struct, frozen=True, kw_only=True):
         return Ran(memory=gauge.read())
 
     def _run(self, device: Device, gauge: MemoryGauge, tell: Tell, folder: Path) -> None:
-        def phase(name: Phase, work: Callable[[], object], steps: int) -> None:
+        def phase(name: Phase, work: Callable[[], Made], steps: int) -> Made:
             tell(Entered(phase=name))
+            device.start_peak()
             began = time.perf_counter()
-            work()
+            made = work()
             device.synchronize()
             seconds = time.perf_counter() - began
             tell(Reached(phase=name, steps=steps, memory=gauge.read(), seconds=seconds))
+            return made
 
         def train(name: Phase, steps: range) -> None:
             for step in steps:
                 phase(name, partial(training.train_step, step), step + 1)
 
         tell(Started(pid=os.getpid(), uuid=device.uuid, is_gpu=device.is_gpu, memory=gauge.read()))
-        tell(Entered(phase="build"))
-        training = self.build(self.batch_size)
+        training = phase("build", partial(self.build, self.batch_size), 0)
         first = min(SHORT_STEPS, self.num_steps)
         train("train", range(first))
         phase("validation", training.validate, first)

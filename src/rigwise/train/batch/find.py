@@ -7,30 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from rigwise.errors import CannotTell
-from rigwise.probes.gpu.gpus_from_nvml import read_gpus, read_num_gpus
-from rigwise.probes.gpu.processes import name_processes
-from rigwise.records.batch import BatchProbe, BatchSearch, proof_of
-from rigwise.records.gpu import GpuProcess
-from rigwise.sources.live import LiveSource
+from rigwise.records.batch import BatchProbe, BatchSearch, Breakdown, proof_of
 from rigwise.speech import say
 from rigwise.train.batch.breakdown import Prediction, predict
 from rigwise.train.batch.causes import leak_words
 from rigwise.train.batch.child import Build, MakeDevice, default_device
-from rigwise.train.batch.probing import Holders, Prober
+from rigwise.train.batch.others import Holders, gpu_holders
+from rigwise.train.batch.probing import Prober
 from rigwise.train.batch.ranks import Ranks, ranks_here
 from rigwise.train.batch.search import Effort, NothingFits, Search, fail_at_one_step
 from rigwise.train.batch.sizes import first_size
-from rigwise.train.batch.verdict import NoBatchHolds, another_rank_found_none, nothing_fits
+from rigwise.train.batch.verdict import NoBatchHolds, another_rank_found_none, breakdown_words, nothing_fits
 from rigwise.units import memory
 
 DEFAULT_EFFORT = Effort()
-
-
-def gpu_holders(uuid: str) -> Sequence[GpuProcess]:
-    """The processes that hold memory of this GPU now, as the driver names them."""
-    source = LiveSource()
-    gpus = name_processes(source, read_gpus(source, read_num_gpus(source)))
-    return next((gpu.processes.value or () for gpu in gpus if gpu.uuid.value == uuid), ())
 
 
 def find_batch(
@@ -79,16 +69,18 @@ def _found(search: Search, prober: Prober, compiled: Build | None, start: int | 
         most=search.most,
         silence_seconds=prober.silence_seconds,
     )
-    predicted = first_size(prediction.batch_size, search.smallest, search.most)
-    first = min(search.most, max(search.smallest, start)) if start else predicted
+    first = first_size(prediction.batch_size, search.smallest, search.most)
+    if start:
+        first = min(search.most, max(search.smallest, start))
     size = agreed(search, first, prediction, job)
     probes = search.probes
     if compiled is not None:
         proof = search.soaks(prober.compiling(compiled).run, size)
         size = agreed(proof, size, prediction, job)
         probes = [*probes, *proof.probes]
-    notes = tuple(_notes(probes, size))
-    return BatchSearch(batch_size=size, probes=tuple(probes), predicted=prediction.at(size), notes=notes)
+    predicted = prediction.at(size)
+    notes = tuple(_notes(probes, size, predicted))
+    return BatchSearch(batch_size=size, probes=tuple(probes), predicted=predicted, notes=notes)
 
 
 def agreed(search: Search, first: int, prediction: Prediction, ranks: Ranks) -> int:
@@ -118,7 +110,7 @@ def _give_up(ranks: Ranks) -> None:
         ranks.smallest_and_largest(0)
 
 
-def _notes(probes: Sequence[BatchProbe], size: int) -> Iterator[str]:
+def _notes(probes: Sequence[BatchProbe], size: int, predicted: Breakdown | None) -> Iterator[str]:
     """What the probes say of the sizes around the chosen one."""
     proof = proof_of(size, probes)
     if proof.compiled:
@@ -130,6 +122,9 @@ def _notes(probes: Sequence[BatchProbe], size: int) -> Iterator[str]:
             need=memory(proof.need_bytes),
             free=memory(proof.free_at_start_bytes),
         )
+        if predicted is not None:
+            yield say("{words}; {need} was measured", words=breakdown_words(predicted), need=memory(proof.need_bytes))
+    yield from _larger_than_training(proof)
     if proof.growth is not None or proof.kept_by_validation_bytes:
         yield leak_words(proof)
     above = [probe for probe in probes if not probe.held and probe.batch_size > size]
@@ -144,6 +139,17 @@ def _notes(probes: Sequence[BatchProbe], size: int) -> Iterator[str]:
             steps=proof.steps,
             sample=unmet,
         )
+
+
+def _larger_than_training(proof: BatchProbe) -> Iterator[str]:
+    """The phases that decide the size because they need more than a training step."""
+    peaks = {peak.phase: peak.peak_allocated_bytes for peak in proof.peaks}
+    step = max(peaks.get("train", 0), peaks.get("soak", 0))
+    validation, checkpoint = peaks.get("validation", 0), peaks.get("checkpoint", 0)
+    if validation > step:
+        yield say("the validation needs {peak}, a training step {step}", peak=memory(validation), step=memory(step))
+    if checkpoint > step:
+        yield say("the checkpoint needs {peak}, a training step {step}", peak=memory(checkpoint), step=memory(step))
 
 
 def _why_not(probe: BatchProbe) -> str:

@@ -1,7 +1,6 @@
 """One probe in a child process, and the record of how it ended, whatever way that was."""
 
 import signal
-from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import msgspec
 
 from rigwise.records.batch import BatchProbe, Ended, Growth, Phase, PhasePeak
-from rigwise.records.gpu import GpuProcess
 from rigwise.sources.children import Ending, run_in_child
 from rigwise.speech import say
 from rigwise.train.batch.causes import Evidence, explain
@@ -26,6 +24,7 @@ from rigwise.train.batch.child import (
     Started,
 )
 from rigwise.train.batch.growth import kept_by_validation, memory_growth
+from rigwise.train.batch.others import Holders
 from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.headroom import LARGEST_SHARE
 from rigwise.train.step.device import DeviceMemory
@@ -33,8 +32,6 @@ from rigwise.units import duration
 
 LAST_LINES = 10
 """Our choice: of what a process printed before it ended; earlier lines may tell of errors it overcame."""
-Holders = Callable[[str], Sequence[GpuProcess]]
-"""UUID of a GPU to the processes that hold its memory now."""
 
 
 class Prober(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,11 +177,18 @@ class _Seen:
         return max(taken, start.free - min(memory.free for memory in self.memories()))
 
     def peaks(self) -> tuple[PhasePeak, ...]:
-        """The peaks so far at the end of each phase."""
-        last = {each.phase: each.memory for each in self.reached if each.memory}
+        """The most that was in use in each phase."""
+        by_phase: dict[Phase, list[DeviceMemory]] = {}
+        for each in self.reached:
+            if each.memory:
+                by_phase.setdefault(each.phase, []).append(each.memory)
         return tuple(
-            PhasePeak(phase=phase, peak_allocated_bytes=memory.peak_allocated, peak_reserved_bytes=memory.peak_reserved)
-            for phase, memory in last.items()
+            PhasePeak(
+                phase=phase,
+                peak_allocated_bytes=max(memory.peak_allocated for memory in memories),
+                peak_reserved_bytes=max(memory.peak_reserved for memory in memories),
+            )
+            for phase, memories in by_phase.items()
         )
 
 

@@ -12,9 +12,11 @@ of several ranks, whose other ranks wait in the middle of a step, so that all of
 import gc
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+import msgspec
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -94,6 +96,26 @@ class RecoveringStep:
             self._before.restore()
             if not is_usable or self._scaler is None or self._scaler.get_scale() < LEAST_SCALE:
                 self._leave_precision(batch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What it has learned on the way: plain values, for a checkpoint."""
+        return {
+            "precision": self.precision,
+            "micro_batch_size": self.micro_batch_size,
+            "parity": None if self.parity is None else msgspec.to_builtins(self.parity),
+            "notes": list(self.notes),
+            "scaler": None if self._scaler is None else self._scaler.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with that: precision, micro-batches and loss scale."""
+        self.precision = state["precision"]
+        self.micro_batch_size = state["micro_batch_size"]
+        self.parity = None if state["parity"] is None else msgspec.convert(state["parity"], Parity)
+        self.notes = list(state["notes"])
+        self._scaler = self._new_scaler()
+        if self._scaler is not None:
+            self._scaler.load_state_dict(state["scaler"])
 
     def _accumulated(self, batch: Sequence[Tensor]) -> Tensor:
         """The mean loss, with the gradient of the whole batch in the parameters."""

@@ -40,10 +40,14 @@ def nothing_fits(probes: Sequence[BatchProbe], breakdown: Breakdown | None) -> N
     why = say("batch {batch}: {text}", batch=last.batch_size, text=last.text)
     if breakdown is not None:
         why += "\n" + breakdown_words(breakdown)
+    if last.others:
+        why += "\n" + last.others
     return NoBatchHolds(
         _what_does_not_fit(last),
         why,
-        _smaller(last, breakdown),
+        _smaller(last, breakdown)
+        if not last.others
+        else say("end the other programs on this GPU, or choose another GPU"),
         cause=last.cause,
         probes=probes,
         breakdown=breakdown,
@@ -135,6 +139,8 @@ def _what_does_not_fit(last: BatchProbe) -> str:
 
 def _smaller(last: BatchProbe, breakdown: Breakdown | None) -> str:
     """What helps most, by what takes most."""
+    if last.others:
+        return say("end the other programs on this GPU, or choose another GPU")
     if last.phase == "validation":
         return say("validate in smaller batches, under torch.no_grad(), and keep its outputs on the CPU")
     if last.phase == "checkpoint":

@@ -4,13 +4,15 @@ A program is read as data: pickles inside it are refused unless they hold tensor
 other kinds, which torch would unpickle. A stranger's program can still take all memory and time there is.
 """
 
+import logging
 import os
+import pickle
 import threading
 import warnings
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from io import BytesIO
+from contextlib import contextmanager, redirect_stderr
+from io import BytesIO, StringIO
 from pathlib import PurePosixPath
 
 import torch
@@ -43,8 +45,7 @@ def exported(module: nn.Module, example: Tensor) -> bytes:
     """
     module.eval().requires_grad_(False)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch about its own and the network's code
+        with _quiet():
             program = torch.export.export(module, (example,), dynamic_shapes=({0: Dim("batch")},))
             program.example_inputs = None
             _forget_origins(program)
@@ -66,11 +67,12 @@ def loaded(content: bytes) -> ExportedProgram:
             names = [PurePosixPath(name).name for name in archive.namelist()]
         if any(name.startswith(OBJECTS) for name in names):
             raise ValueError(say("it holds objects that would have to be unpickled"))
-        with _tensors_only(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _tensors_only(), _quiet():
             return torch.export.load(BytesIO(content))
     except ValueError:
         raise
+    except pickle.UnpicklingError as error:
+        raise ValueError(say("it holds a pickle of more than tensors, which could run code")) from error
     except Exception as error:  # torch's reader raises its own types, KeyError, AssertionError, RuntimeError
         raise ValueError(first_line(error)) from error
 
@@ -85,6 +87,19 @@ def _forget_origins(program: ExportedProgram) -> None:
     for module in program.graph_module.modules():
         for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
             node.meta.pop("stack_trace", None)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """While inside, torch says nothing: its warnings are about its own code, its pages about what is caught here."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), redirect_stderr(StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from rigwise.train.pictures.loader import enough_pixels, use_one_torch_thread
 from rigwise.train.pictures.ordered import in_order
 
 Picture = Path | str | bytes | Pixels
-"""A file, the content of one, or pixels: uint8 `(H, W, 3)`, RGB."""
+"""A file, the content of one, or pixels as decoded: uint8 `(H, W, 3)`, RGB, upright."""
 AHEAD = 64
 """Pictures decoded before they are asked for: two batches."""
 
@@ -55,4 +55,4 @@ def _pixels(picture: Picture, image_size: int) -> Pixels:
     if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or 0 in picture.shape:
         shape = f"{picture.dtype} {picture.shape}"
         raise BadPictureError(say("pixels must be uint8 (height, width, 3), not {shape}", shape=shape))
-    return np.ascontiguousarray(picture)
+    return np.array(picture, order="C")  # a copy: torch does not take what cannot be written to

@@ -15,8 +15,7 @@ import torch
 from rigwise.records.run import Step, Validation
 from rigwise.speech import say
 from rigwise.telemetry.writer import RunWriter
-from rigwise.train.batch.find import gpu_holders
-from rigwise.train.batch.probing import Holders
+from rigwise.train.batch.others import Holders, gpu_holders
 from rigwise.train.progress import Progress
 from rigwise.train.ranks.failure import Cause, RankEnded
 from rigwise.train.ranks.job import run_ranks

@@ -8,7 +8,7 @@ from rigwise.records.smoke import Link, SmokeReport
 from rigwise.speech import say
 from rigwise.telemetry.writer import RunWriter
 from rigwise.train.all_reduce import prove_all_reduce
-from rigwise.train.batch.probing import Holders
+from rigwise.train.batch.others import Holders
 from rigwise.train.progress import Progress
 from rigwise.train.ranks.failure import RankEnded
 from rigwise.train.ranks.setup import RanksSetup

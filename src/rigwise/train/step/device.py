@@ -66,6 +66,9 @@ class Device(Protocol):
     def reset_peak(self) -> None:
         """Start a new measurement of the peaks, with cached blocks returned first."""
 
+    def start_peak(self) -> None:
+        """Start a new measurement of the peaks; cached blocks stay where they are, as in a run."""
+
 
 def autocast(device: Device, precision: str) -> AbstractContextManager[object]:
     """The context a forward pass runs in at this precision."""
@@ -96,6 +99,9 @@ class CpuDevice:
 
     def reset_peak(self) -> None:
         """Nothing to reset."""
+
+    def start_peak(self) -> None:
+        """Nothing to measure."""
 
 
 class CudaDevice:
@@ -133,6 +139,10 @@ class CudaDevice:
     def reset_peak(self) -> None:
         """Return cached blocks to the driver and start new peaks."""
         torch.cuda.empty_cache()
+        self.start_peak()
+
+    def start_peak(self) -> None:
+        """Start new peaks."""
         torch.cuda.reset_peak_memory_stats(self.torch_device)
 
 

@@ -9,9 +9,11 @@ from torch import Tensor, nn
 
 from rigwise.train.batch.parity import Loss
 from rigwise.train.batch.recovery import RecoveringStep
+from rigwise.train.checkpoint.parts import Stateful
 from rigwise.train.step.device import Device
 from rigwise.train.step.plan import SMALLEST_BATCH, TrialPlan, learning_rate_share
 from rigwise.train.step.scoring import Scored
+from rigwise.train.step.step_clock import step_clock
 
 Batch = Sequence[Tensor]
 """Tensors with one row for each sample."""
@@ -43,10 +45,27 @@ class TrialState:
         self.optimizer = make_optimizer(self.model, plan)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, partial(learning_rate_share, plan=plan))
         self.take_step = steps_of(plan, inputs, device, self.optimizer)
+        self.clock = step_clock(device)
+        """Times the steps; whoever pauses the trial starts it again."""
+        self.also: dict[str, Stateful] = {}
+        """What else the next steps depend on, by name: put here by a watcher before the first step."""
         self.step = 0
         """Optimiser steps taken."""
         self.scores: Scored | None = None
         """Of the last validation."""
+        self.ended = False
+        """Whether a watcher ended the trial before its last step."""
+
+    @property
+    def parts(self) -> dict[str, Stateful]:
+        """Everything a checkpoint keeps of it, by name."""
+        own: dict[str, Stateful] = {
+            "model": self.model,
+            "optimizer": self.optimizer,
+            "schedule": self.schedule,
+            "take_step": self.take_step,
+        }
+        return own | self.also
 
 
 def begin_trial(plan: TrialPlan, inputs: TrialInputs, device: Device) -> TrialState:

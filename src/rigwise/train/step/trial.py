@@ -16,7 +16,6 @@ from rigwise.train.step.ledger import Ledger, LossIsNotFinite
 from rigwise.train.step.plan import TrialPlan
 from rigwise.train.step.scoring import Scored
 from rigwise.train.step.state import TrialInputs, TrialState, begin_trial, validated
-from rigwise.train.step.step_clock import step_clock
 
 
 class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +38,10 @@ class Watcher(Protocol):
         """Before the first step; may put the state of an earlier process back, `state.step` included."""
 
     def stepped(self, state: TrialState) -> None:
-        """After each optimiser step, and after the validation that may follow it."""
+        """After each optimiser step, and after the validation and the decision that may follow it.
+
+        One that takes time starts `state.clock` again, so that its time counts for no step.
+        """
 
     def goes_on(self, state: TrialState) -> bool:
         """After each validation, whose result is `state.scores`: whether the trial takes more steps."""
@@ -58,10 +60,10 @@ def run_trial(
     for watcher in watchers:
         watcher.began(state)
     validation_steps = plan.validation_steps
-    clock = step_clock(device)
+    clock = state.clock
     clock.start()
     asked = time.perf_counter()
-    for batch in inputs.train_batches(plan.steps - state.step, state.step):
+    for batch in inputs.train_batches(0 if state.ended else plan.steps - state.step, state.step):
         data_seconds = time.perf_counter() - asked
         loss = state.take_step(batch)
         state.schedule.step()
@@ -73,13 +75,16 @@ def run_trial(
             ledger.collect(clock, wait=True)
             state.scores = validated(state, inputs)
             ledger.validated(state.step, state.scores)
+            state.ended = not all([watcher.goes_on(state) for watcher in watchers])  # a list: each of them is told
         for watcher in watchers:
             watcher.stepped(state)
+        if state.ended:
+            break
         if validates:
-            if not all([watcher.goes_on(state) for watcher in watchers]):  # a list: each of them is told
-                break
             clock.start()
         asked = time.perf_counter()
+    if state.scores is None and state.step:  # what went on from a checkpoint after its last step
+        state.scores = validated(state, inputs)
     return _outcome(state)
 
 
