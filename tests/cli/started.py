@@ -44,9 +44,9 @@ class Started:
             return int(found.execute("SELECT count(*) FROM steps").fetchone()[0])
         return 0
 
-    def until(self, condition: Callable[["Started"], object]) -> "Started":
+    def until(self, condition: Callable[["Started"], object], limit_seconds: float = 60) -> "Started":
         """Itself, once the condition holds."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + limit_seconds
         while not condition(self):
             assert time.monotonic() < deadline, self.said
             assert self.process.poll() is None, self.said

@@ -23,7 +23,7 @@ def in_ranks(begin: Begin, recipe: Path, place: Path) -> Started:
     """`rigwise train --ranks 2` on the pictures of the test, until a few steps are recorded."""
     out = place / "run"
     train = [str(place / "pictures"), "--recipe", str(recipe), "--out", str(out), "--ranks", "2"]
-    return begin(recipe, out, *train).until(lambda each: each.num_steps() > 3)
+    return begin(recipe, out, *train).until(lambda each: each.num_steps() > 3, limit_seconds=180)
 
 
 def rank(run: Started, number: int) -> psutil.Process:
