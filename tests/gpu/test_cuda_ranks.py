@@ -20,7 +20,7 @@ TOLERANCE = 0.02
 
 def losses(lab: PictureLab, num_ranks: int) -> list[float]:
     """Of a trial in fp32; 0 for no ranks."""
-    ranks = ranks_setup(num_ranks, 8) if num_ranks else None
+    ranks = ranks_setup(num_ranks) if num_ranks else None
     rows, left = run_full_trial(msgspec.structs.replace(lab, ranks=ranks), "cuda fp32", "fp32", 8)
     assert left is not None, rows
     return [step.loss for step in left.steps]

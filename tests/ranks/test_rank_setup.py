@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 import torch
 from torch import nn
+from training_lab import small_recipe
 
 from rigwise.errors import BadInput
 from rigwise.train.ranks.rows import Rows
@@ -54,16 +55,16 @@ def test_a_torchrun_job_is_known_by_its_variables() -> None:
 
 def test_ranks_on_the_cpu_are_started_only_where_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    setup = ranks_setup(2, 8)
+    setup = ranks_setup(2, small_recipe(batch_size=8))
     assert (setup.num_ranks, setup.backend, setup.uuids) == (2, "gloo", ())
     with pytest.raises(BadInput, match="PyTorch sees no GPU"):
-        ranks_setup(0, 8)
+        ranks_setup(0)
     with pytest.raises(BadInput, match="a batch of 3 is too small for 2 ranks"):
-        ranks_setup(2, 3)
+        ranks_setup(2, small_recipe(batch_size=3))
 
 
 def test_more_ranks_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(BadInput, match="2 ranks need as many GPUs, and PyTorch sees 1"):
-        ranks_setup(2, 8)
+        ranks_setup(2, small_recipe(batch_size=8))

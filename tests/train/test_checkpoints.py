@@ -47,6 +47,21 @@ def test_it_goes_on_bit_equal_from_the_last_checkpoint(
         assert loop.found.values["best"] == min(uninterrupted.losses[: loop.found.step])
 
 
+def test_a_loss_that_rounds_otherwise_is_the_same_and_one_percent_is_not(tmp_path: Path) -> None:
+    model = network()
+    rigwise.Checkpoints(tmp_path).save(step=1, batch_size=4, replay=lambda: 2.0, model=model)
+    assert rigwise.Checkpoints(tmp_path).restore(replay=lambda: 2.01, model=model) is not None
+    with pytest.raises(CannotTell, match="did not go on"):
+        rigwise.Checkpoints(tmp_path).restore(replay=lambda: 2.05, model=model)
+
+
+def test_what_a_killed_process_was_writing_is_removed_by_the_next(tmp_path: Path) -> None:
+    PlainLoop(tmp_path).run(4)
+    (tmp_path / "step000000006.unfinished").write_bytes(b"half")
+    assert PlainLoop(tmp_path).step == 4
+    assert [path.suffix for path in tmp_path.iterdir()] == [".pt", ".pt"]
+
+
 def test_two_are_kept_and_nothing_else_is_left(tmp_path: Path) -> None:
     loop = PlainLoop(tmp_path).run(9)
     assert [path.name[:13] for path in checkpoint_files(tmp_path)] == ["step000000008", "step000000006"]

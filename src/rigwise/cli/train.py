@@ -28,14 +28,16 @@ def train(
     recipe: Annotated[Path | None, typer.Option("--recipe", metavar="FILE", help=say("A recipe.toml."))] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,
-    earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
-    resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help=say("Go on with this run."))] = None,
+    earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run anew."))] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help=say("Go on, if interrupted."))] = None,
     verdicts: Verdicts = None,
     find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
+    find_lr: Annotated[bool, typer.Option("--find-lr", help=say("Search a learning rate."))] = False,
     ceilings: Annotated[bool, typer.Option("--ceilings", help=say("Find what bounds the speed; try levers."))] = False,
     ranks: Annotated[
         int | None, typer.Option("--ranks", metavar="N", min=0, help=say("Processes for each step; 0: one per GPU."))
     ] = None,
+    knobs: Annotated[bool, typer.Option("--knobs", help=say("Compare every knob that applies."))] = False,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
@@ -46,15 +48,18 @@ def train(
     if torchrun is not None:
         ranks = torchrun[1]
     if ranks is not None:
-        _refuse_with_ranks(find_batch=find_batch, ceilings=ceilings)
+        _refuse_with_ranks(find_batch=find_batch, find_lr=find_lr, ceilings=ceilings, knobs=knobs)
     if resume is not None:
         others = {"recipe": recipe, "model": model, "from": earlier, "out": out, "verdicts": verdicts, "ranks": ranks}
-        _refuse_beside("--resume", **others, find_batch=find_batch or None, ceilings=ceilings or None)
+        asked = {"find_batch": find_batch, "find_lr": find_lr, "ceilings": ceilings, "knobs": knobs}
+        _refuse_beside("--resume", **others, **{name: value or None for name, value in asked.items()})
         return _resume(folder, resume, json=json)
     if earlier is not None:
-        _refuse_beside("--from", recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
+        searches = {"find_batch": find_batch or None, "find_lr": find_lr or None}
+        _refuse_beside("--from", recipe=recipe, model=model, **searches, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
-    return run_and_show(_with(request, ceilings=ceilings, ranks=ranks), json=json)
+    also = _also(request, ceilings=ceilings, knobs=knobs, find_lr=find_lr, ranks=ranks)
+    return run_and_show(also, json=json)
 
 
 def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
@@ -80,7 +85,9 @@ def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
         interrupted=before,
         review=review_of(run),
         find_batch=before.lacks_batch,
+        find_lr=before.lacks_lr,
         ceilings=before.run.asked.ceilings,
+        knobs=before.run.asked.knobs,
     )
     return run_and_show(request, json=json)
 
@@ -148,17 +155,18 @@ def _request(
     return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review, find_batch=find_batch)
 
 
-def _with(request: "Request", **options: object) -> "Request":
+def _also(request: "Request", **asked: object) -> "Request":
+    """The request with what else was asked for."""
     import msgspec
 
-    return msgspec.structs.replace(request, **options)
+    return msgspec.structs.replace(request, **asked)
 
 
-def _refuse_with_ranks(*, find_batch: bool, ceilings: bool) -> None:
+def _refuse_with_ranks(**searches: bool) -> None:
     refuse_together(
         "--ranks",
-        say("both measure one process; what they find for one GPU holds for the share of each rank"),
-        **{"find-batch": find_batch, "ceilings": ceilings},
+        say("these search with one process; what they find for one GPU holds for the share of each rank"),
+        **{name.replace("_", "-"): given for name, given in searches.items()},
     )
 
 

@@ -11,6 +11,8 @@ from rigwise.report.audit_words import findings
 from rigwise.report.ceilings_text import ceilings_lines, lever_lines
 from rigwise.report.checkpoints_text import resumption_lines
 from rigwise.report.comparison import why_no_gpu
+from rigwise.report.knobs_text import knob_lines, knobs_lines
+from rigwise.report.lr_report import lr_lines
 from rigwise.report.ranks_text import ranks_lines
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
 from rigwise.speech import say
@@ -24,7 +26,8 @@ def run_text(run: RunRecord, page: str) -> RenderableType:
     command = _next_command(run)
     last = (Text(), next_line(command)) if command else ()
     levers = (Text(), *lever_lines(run.ceilings)) if run.ceilings and run.ceilings.levers else ()
-    return Group(*_opening(run), Text(), comparison_table(run), Text(), lines, *levers, *last)
+    knobs = (Text(), *knob_lines(run.knobs)) if run.knobs and run.knobs.knobs else ()
+    return Group(*_opening(run), Text(), comparison_table(run), Text(), lines, *levers, *knobs, *last)
 
 
 def _opening(run: RunRecord) -> Iterator[RenderableType]:
@@ -65,8 +68,12 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         yield say("batch size"), words, ""
         yield from (("", note, "") for note in found.notes)
     yield from ((say("ranks"), sentence, "") for sentence in ranks_lines(run))
+    if run.lr_search:
+        yield from lr_lines(run.lr_search)
     if run.ceilings:
         yield from ceilings_lines(run.ceilings)
+    if run.knobs:
+        yield from knobs_lines(run.knobs)
     yield from ((say("before you trust"), note, "") for note in (run.pictures.notes if run.pictures else ()))
     if run.audit:
         yield from ((label, sentence, "") for label, sentence in findings(run.audit))

@@ -59,13 +59,11 @@ def run_experiment(lab: Lab) -> Experiment:
 
 def _full_trials(lab: Lab) -> Iterator[tuple[Lab, str, str]]:
     """Lab, name and precision of each; several ranks are compared with one of them alone."""
-    mixed = lab.device.mixed_precision
-    yield lab, f"{_kind(lab)} fp32", "fp32"
-    if lab.ranks is not None and lab.ranks.num_ranks > 1:
-        alone = msgspec.structs.replace(lab, ranks=msgspec.structs.replace(lab.ranks, num_ranks=1))
-        yield alone, say("{kind} fp32 1 rank", kind=_kind(lab)), "fp32"
-    if mixed != "fp32":
-        yield lab, f"{_kind(lab)} {mixed}", mixed
+    for precision in lab.precisions:
+        yield lab, f"{_kind(lab)} {precision}", precision
+        if precision == "fp32" and lab.ranks is not None and lab.ranks.num_ranks > 1:
+            alone = msgspec.structs.replace(lab, ranks=msgspec.structs.replace(lab.ranks, num_ranks=1))
+            yield alone, say("{kind} fp32 1 rank", kind=_kind(lab)), "fp32"
 
 
 def prove_one_batch(lab: Lab) -> tuple[list[TrialResult], str | None]:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from rigwise.records.finding import CheckReport
+from rigwise.records.knobs import KnobsReport
 from rigwise.records.run import Asked
 from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder, write_text
@@ -23,9 +25,12 @@ from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.guide import Guide, L
 from rigwise.train.keepsakes import leave_what_repeats
+from rigwise.train.knobs.allocator import settle_allocator
+from rigwise.train.knobs.for_trials import with_found_lr
+from rigwise.train.knobs.gains import trial_peaks, with_knobs
 from rigwise.train.lab import Lab
 from rigwise.train.picture_guide import PictureGuide
-from rigwise.train.preparation import Prepared
+from rigwise.train.preparation import Prepared, Request
 from rigwise.train.progress import Progress
 from rigwise.train.ranks.ready import ready_ranks
 from rigwise.train.ranks.setup import RanksSetup, ranks_setup
@@ -64,9 +69,10 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
         CannotTell: pretrained weights cannot be had here.
         CannotWrite: the run folder cannot be written.
     """
+    allocator = settle_allocator(prepared.recipe.knobs)  # before anything asks for a GPU
     asked = prepared.request.ranks
-    ranks = None if asked is None else ranks_setup(asked, prepared.recipe.training.batch_size)
-    return _run(guide_for(prepared), ranks, prepared, surroundings, progress)
+    ranks = None if asked is None else ranks_setup(asked, prepared.recipe)
+    return _run(guide_for(prepared), _Means(ranks, allocator), prepared, surroundings, progress)
 
 
 def guide_for(prepared: Prepared) -> PictureGuide:
@@ -74,14 +80,19 @@ def guide_for(prepared: Prepared) -> PictureGuide:
     return PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
 
 
-def _run(
-    guide: Guide[L], ranks: RanksSetup | None, prepared: Prepared, surroundings: Surroundings, progress: Progress
-) -> Path:
+class _Means(NamedTuple):
+    """What the run trains with, beside its recipe."""
+
+    ranks: RanksSetup | None
+    allocator: str
+
+
+def _run(guide: Guide[L], means: _Means, prepared: Prepared, surroundings: Surroundings, progress: Progress) -> Path:
     request, recipe = prepared.request, prepared.recipe
     folder = _run_folder(guide, prepared)
     recorded = request.interrupted.run if request.interrupted else None
     with RunLock(folder.path), RunWriter(folder.database, continues=recorded is not None) as writer:
-        for key, value in (_facts(folder, prepared, ranks) | guide.facts()).items():
+        for key, value in (_facts(folder, prepared, means.ranks) | guide.facts()).items():
             writer.fact(key, value)
         writer.flush()
         surroundings.started(folder.path)
@@ -99,12 +110,13 @@ def _run(
             checkpoints=RunCheckpoints(folder.path, recipe.checkpoints, writer, progress, recorded),
         )
         with surroundings.sample(writer):
-            lab = guide.lab(_with_ranks(shared, ranks, rig.report))
+            lab = guide.lab(_with_ranks(shared, means.ranks, rig.report))
             guide.look_first(lab)
-            lab = _with_found_batch(guide, lab) if request.find_batch else lab
+            lab = _tuned(guide, lab, request)
             experiment = run_experiment(lab)
         _conclude(guide, lab, experiment)
         _note_ceilings(lab, experiment, asked=request.ceilings)
+        _note_knobs(lab, experiment, every=request.knobs, allocator=means.allocator)
         _note_repeat(lab, experiment, prepared)
         _finish(lab)
     return folder.path
@@ -136,7 +148,9 @@ def _facts(folder: RunFolder, prepared: Prepared, ranks: RanksSetup | None) -> d
     return {
         "asked": Asked(
             find_batch=request.find_batch,
+            find_lr=request.find_lr,
             ceilings=request.ceilings,
+            knobs=request.knobs,
             ranks=ranks.num_ranks if ranks else 0,
             repeats=repeats,
         ),
@@ -146,16 +160,20 @@ def _facts(folder: RunFolder, prepared: Prepared, ranks: RanksSetup | None) -> d
     }
 
 
-def _with_found_batch(guide: Guide[L], lab: L) -> L:
-    """The lab at the batch size found; its recipe, which repeats the run without another search, says so too."""
-    lab = guide.find_batch(lab)
-    write_text(lab.folder.recipe, write_recipe(lab.recipe))
-    lab.writer.fact("recipe_toml", write_recipe(lab.recipe))
-    return lab
+def _tuned(guide: Guide[L], lab: L, request: Request) -> L:
+    """The lab at what was searched; its recipe, which repeats the run without another search, says so too."""
+    tuned = guide.find_batch(lab) if request.find_batch else lab
+    tuned = with_found_lr(tuned) if request.find_lr else tuned
+    if tuned.recipe != lab.recipe:
+        write_text(lab.folder.recipe, write_recipe(tuned.recipe))
+        lab.writer.fact("recipe_toml", write_recipe(tuned.recipe))
+    return tuned
 
 
 def _conclude(guide: Guide[L], lab: L, experiment: Experiment) -> None:
     """E7: the recommendation, and what the recommended model says."""
+    if lab.checkpoints is not None:
+        lab.checkpoints.note_trials_ended()
     recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks))
     lab.writer.fact("recommendation", recommendation)
     if recommendation.trial is not None:
@@ -176,6 +194,15 @@ def _note_ceilings(lab: Lab, experiment: Experiment, *, asked: bool) -> None:
     chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks)).trial
     if asked and chosen is not None:
         lab.writer.fact("ceilings", trial_ceilings(lab, experiment.trained[chosen].result))
+
+
+def _note_knobs(lab: Lab, experiment: Experiment, *, every: bool, allocator: str) -> None:
+    """The peak of every full trial, and what the knobs cost and gain on the recommended one."""
+    report = KnobsReport(peaks=trial_peaks(lab, experiment.rows), allocator=allocator)
+    lab.writer.fact("knobs", report)
+    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks)).trial
+    if chosen is not None and lab.ranks is None:  # knobs are tried in one process
+        lab.writer.fact("knobs", with_knobs(lab, experiment.trained[chosen].result, report, every=every))
 
 
 def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:

@@ -21,7 +21,7 @@ from rigwise.train.step.device import Device
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.picture_loss import mean_loss
 from rigwise.train.step.scoring import Scored, Scores, joined, no_scores, score
-from rigwise.train.step.state import Batch, TrialInputs
+from rigwise.train.step.state import Batch, FreshInputs, TrialInputs
 
 
 def recipe_model(recipe: Recipe, num_classes: int) -> BuiltModel:
@@ -81,11 +81,15 @@ class PictureMaterial(msgspec.Struct, frozen=True, kw_only=True):
 
         return TrialInputs(
             model=built.model,
-            loss=partial(mean_loss, normalise, device),
+            loss=partial(mean_loss, normalise, device, label_smoothing=self.recipe.knobs.label_smoothing),
             train_batches=partial(self.stream(self.pictures.train, batch_size).train_batches, rows=rows.of(batch_size)),
             validate=partial(scores_of, self.pictures.val),
             review=partial(scores_of, held_back),
         )
+
+    def fresh_inputs(self, batch_size: int, device: Device) -> TrialInputs:
+        """The same of a fresh model."""
+        return self.inputs(self.build(), batch_size, device)
 
     def inputs_of(self, rows: Rows, batch_size: int, device: Device) -> TrialInputs:
         """What one of several ranks works with: its rows of each batch, its share of the pictures to score."""
@@ -145,7 +149,12 @@ class PictureLab(Lab, frozen=True, kw_only=True):
 
     def inputs(self, batch_size: int) -> TrialInputs:
         """A fresh model and its batches of pictures."""
-        return self.material.inputs(self.build(), batch_size, self.device)
+        return self.material.fresh_inputs(batch_size, self.device)
+
+    @property
+    def inputs_elsewhere(self) -> FreshInputs:
+        """The same inputs made in a process that has no GPU."""
+        return msgspec.structs.replace(self.material, cache=None, pinned=False).fresh_inputs
 
     @property
     def loader_threads(self) -> int:

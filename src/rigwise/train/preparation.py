@@ -45,6 +45,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Processes that take each step together, 0 for one for each GPU; None for this process alone."""
     ceilings: bool = False
     """Whether the recommended trial is measured stage by stage afterwards, and levers are tried on it."""
+    knobs: bool = False
+    """Whether every knob that applies is compared on the recommended trial, not only those of the recipe."""
+    find_lr: bool = False
+    """Whether a learning rate is searched first, which the recipe then has."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

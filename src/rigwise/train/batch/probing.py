@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from rigwise.records.batch import BatchProbe, Ended, Growth, Phase, PhasePeak
+from rigwise.records.gpu import GpuProcess
 from rigwise.sources.children import Ending, run_in_child
 from rigwise.speech import say
 from rigwise.train.batch.causes import Evidence, explain
@@ -78,12 +79,12 @@ class Prober(msgspec.Struct, frozen=True, kw_only=True):
             text=_words(seen, ending, self.silence_seconds),
             compiled=self.compiled,
         )
-        if ended == "ran":
+        is_on_gpu = seen.started is not None and seen.started.is_gpu
+        if ended == "ran" and not (is_on_gpu and probe.growth and probe.growth.outside_pytorch):
             return probe
-        if seen.started is None or not seen.started.is_gpu:
+        if seen.started is None or not is_on_gpu:
             return explain(probe, Evidence())  # RAM comes and goes with whatever else the machine does
-        holders = tuple(self.holders(seen.started.uuid))
-        return explain(probe, Evidence(start=start, end=seen.at_failure(), holders=holders))
+        return explain(probe, seen.evidence(tuple(self.holders(seen.started.uuid))))
 
 
 class _Seen:
@@ -134,8 +135,14 @@ class _Seen:
         ends = [self.last] if self.last else []
         return [each.memory for each in (*self.reached, *ends) if each.memory]
 
-    def at_failure(self) -> DeviceMemory | None:
-        return next(reversed(self.memories()), None)
+    def evidence(self, holders: tuple[GpuProcess, ...]) -> Evidence:
+        """The memory around it, on a GPU."""
+        start = self.started.memory if self.started else None
+        memories = self.memories()
+        if start is None or not memories:
+            return Evidence(start=start, holders=holders)
+        grew = max(_outside_bytes(each) for each in memories) - _outside_bytes(start)
+        return Evidence(start=start, end=memories[-1], outside_grew_bytes=max(0, grew), holders=holders)
 
     def growth(self) -> Growth | None:
         """How PyTorch's memory grows from step to step, else, on a GPU, what is taken outside of it."""
@@ -143,7 +150,7 @@ class _Seen:
         growth = memory_growth([memory.allocated for memory in after_steps], self.room())
         if growth is not None or self.started is None or not self.started.is_gpu:
             return growth
-        outside = memory_growth([memory.total - memory.free - memory.reserved for memory in after_steps], self.room())
+        outside = memory_growth([_outside_bytes(memory) for memory in after_steps], self.room())
         return msgspec.structs.replace(outside, outside_pytorch=True) if outside else None
 
     def step_seconds(self) -> float | None:
@@ -190,6 +197,11 @@ class _Seen:
             )
             for phase, memories in by_phase.items()
         )
+
+
+def _outside_bytes(now: DeviceMemory) -> int:
+    """In use on a GPU, and not by PyTorch's allocator here."""
+    return now.total - now.free - now.reserved
 
 
 def printed_out_of_memory(ending: Ending) -> str:

@@ -10,6 +10,7 @@ from rigwise.errors import BadInput
 from rigwise.speech import say
 from rigwise.train.ranks.rank import Backend
 from rigwise.train.ranks.trial import device_of
+from rigwise.train.recipe_sections import Recipe
 from rigwise.train.step.device import CudaDevice
 from rigwise.train.step.plan import SMALLEST_BATCH
 
@@ -24,7 +25,7 @@ class RanksSetup(msgspec.Struct, frozen=True, kw_only=True):
     make_device: Callable[[Any], Any] = device_of
 
 
-def ranks_setup(asked: int, batch_size: int | None = None) -> RanksSetup:
+def ranks_setup(asked: int, recipe: Recipe | None = None) -> RanksSetup:
     """The ranks that were asked for: 0 means one for each usable GPU.
 
     Raises:
@@ -44,7 +45,15 @@ def ranks_setup(asked: int, batch_size: int | None = None) -> RanksSetup:
             say("--ranks {count}; or, where a GPU is missing: rigwise check", count=num_gpus),
         )
     num_ranks = asked or num_gpus
-    if batch_size is not None and batch_size < SMALLEST_BATCH * num_ranks:
+    if recipe is not None:
+        _refuse_unfit(recipe, num_ranks)
+    uuids = tuple(CudaDevice(number).uuid for number in range(num_ranks if num_gpus else 0))
+    return RanksSetup(num_ranks=num_ranks, backend="nccl" if num_gpus else "gloo", uuids=uuids)
+
+
+def _refuse_unfit(recipe: Recipe, num_ranks: int) -> None:
+    batch_size = recipe.training.batch_size
+    if batch_size < SMALLEST_BATCH * num_ranks:
         raise BadInput(
             say("a batch of {batch} is too small for {ranks} ranks", batch=batch_size, ranks=num_ranks),
             say(
@@ -53,5 +62,9 @@ def ranks_setup(asked: int, batch_size: int | None = None) -> RanksSetup:
             ),
             say("training.batch_size = {batch} in a recipe, or fewer ranks", batch=SMALLEST_BATCH * num_ranks),
         )
-    uuids = tuple(CudaDevice(number).uuid for number in range(num_ranks if num_gpus else 0))
-    return RanksSetup(num_ranks=num_ranks, backend="nccl" if num_gpus else "gloo", uuids=uuids)
+    if recipe.knobs.optimizer_in_backward:
+        raise BadInput(
+            say("knobs.optimizer_in_backward cannot be combined with --ranks"),
+            say("it updates each weight before the other ranks' gradients have arrived"),
+            say("switch it off in the recipe, or leave out --ranks"),
+        )

@@ -13,6 +13,7 @@ from rigwise.records.run import RankFigures
 from rigwise.speech import say
 from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.batch.update import UpdateDoesNotFit
+from rigwise.train.knobs.early_stop import early_stop
 from rigwise.train.ranks.batch_norm import over_all_ranks
 from rigwise.train.ranks.failure import Failed, Known, failure_of
 from rigwise.train.ranks.rank import Rank
@@ -98,7 +99,7 @@ class RankTrial(msgspec.Struct, frozen=True, kw_only=True):
         inputs = self._inputs(rank, device)
         tell = rank.tell if rank.number == 0 else _nobody
         ledger = Ledger(self.plan.name, lambda: time.monotonic() - self.began, tell, tell)
-        watcher = Together(rank)
+        watcher = Together(rank, early_stop(self.plan.knobs))
         outcome = run_trial(self.plan, inputs, device, ledger, [watcher])
         review = inputs.review(inputs.model.eval(), outcome.precision)
         weights = {name: value.detach().cpu().clone() for name, value in inputs.model.state_dict().items()}
