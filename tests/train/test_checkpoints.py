@@ -155,7 +155,9 @@ def test_another_recipe_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
     [
         ({}, "model: in the checkpoint, but not given"),
         ({"model": network(), "ema": network()}, "ema: not in the checkpoint, which holds model"),
-        ({"model": nn.Linear(6, 8)}, "model: weight is not in the checkpoint"),
+        ({"model": nn.Linear(6, 8)}, "model was Sequential, and is Linear here"),
+        ({"model": nn.Sequential(nn.Linear(6, 8))}, "model: 1.weight is in the checkpoint only"),
+        ({"model": network().double()}, "model: 0.weight is (8, 6) float32 in the checkpoint, (8, 6) float64 here"),
         ({"model": nn.Sequential(*network(), nn.Identity(), nn.Linear(3, 1))}, "model: 5.weight is not in the"),
     ],
 )
@@ -166,6 +168,18 @@ def test_another_model_is_named_by_its_first_difference(
     with pytest.raises(BadInput) as refused:
         rigwise.Checkpoints(tmp_path).restore(**parts)
     assert first in refused.value.why
+
+
+def test_another_optimiser_is_named(tmp_path: Path) -> None:
+    model = network()
+    adamw, sgd = torch.optim.AdamW(model.parameters()), torch.optim.SGD(model.parameters(), lr=0.1)
+    rigwise.Checkpoints(tmp_path).save(step=1, batch_size=4, optimizer=adamw)
+    with pytest.raises(BadInput) as refused:
+        rigwise.Checkpoints(tmp_path).restore(optimizer=sgd)
+    assert refused.value.why == "optimizer was AdamW, and is SGD here"
+    fewer = torch.optim.AdamW(network()[:1].parameters())
+    with pytest.raises(BadInput, match="does not fit"):
+        rigwise.Checkpoints(tmp_path).restore(optimizer=fewer)
 
 
 def test_buffers_that_a_state_dict_leaves_out_are_kept_too(tmp_path: Path) -> None:

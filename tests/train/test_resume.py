@@ -155,7 +155,7 @@ def test_b96_other_weights_shapes_are_an_error(tmp_path: Path) -> None:
     rigwise.Checkpoints(tmp_path).save(step=1, batch_size=4, model=network(width=8))
     with pytest.raises(BadInput) as refused:
         rigwise.Checkpoints(tmp_path).restore(model=network(width=9))
-    assert refused.value.why == "model: 0.weight has shape (8, 6) in the checkpoint, (9, 6) here"
+    assert refused.value.why == "model: 0.weight is (8, 6) float32 in the checkpoint, (9, 6) float32 here"
 
 
 class Forgetful(nn.Linear):

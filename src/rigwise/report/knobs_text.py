@@ -34,7 +34,7 @@ def knob_rows(report: KnobsReport) -> tuple[KnobRow, ...]:
 
 def _row(knob: KnobResult) -> KnobRow:
     if knob.why_not:
-        kept = say("in the recipe, not compared") if knob.in_recipe else say("not compared")
+        kept = say("in the recipe") if knob.in_recipe else say("not compared")
         return KnobRow(knob.name, "", "", "", kept, knob.why_not, False)
     after = knob.predicted_after.total_bytes if knob.predicted_after else None
     return KnobRow(
@@ -44,7 +44,7 @@ def _row(knob: KnobResult) -> KnobRow:
         measured=_changed(knob.measured_after_bytes, knob.measured_ratio),
         kept=_kept(knob),
         because="; ".join(filter(None, (knob.because, _difference(knob)))),
-        is_kept=knob.kept,
+        is_kept=knob.kept and knob.same_training,
     )
 
 
@@ -203,4 +203,5 @@ def knobs_parts(report: KnobsReport) -> dict[str, Any]:
         "category_heads": category_heads(),
         "unseen_words": unseen_words(),
         "knob_rows": knob_rows(report),
+        "peaks_are_measured": any(knob.measured_after_bytes is not None for knob in report.knobs),
     }

@@ -6,6 +6,8 @@ from rigwise.records.learning_rate import LearningRateSearch
 from rigwise.report.figures import Accent, Chart, LegendEntry, axis, line, rounded
 from rigwise.speech import say
 
+NUM_LAST = 5
+"""Points at the end that the suggestion leaves out too."""
 CURVE, EACH = Accent("--series-1"), Accent("--muted")
 
 
@@ -49,11 +51,19 @@ def lr_chart(search: LearningRateSearch) -> Chart:
             "data": [raw, smooth],
             "layout": {
                 "xaxis": axis(say("learning rate"), type="log", exponentformat="power"),
-                "yaxis": axis(say("training loss")),
+                "yaxis": axis(say("training loss"), range=_worth_seeing(search)),
                 "shapes": marks,
             },
         },
     )
+
+
+def _worth_seeing(search: LearningRateSearch) -> list[float]:
+    """From the lowest loss to somewhat above the smoothed ones before the last rise, which would flatten the rest."""
+    lowest = min(point.loss for point in search.points)
+    highest = max(point.smoothed_loss for point in search.points[:-NUM_LAST] or search.points)
+    margin = 0.2 * max(highest - lowest, 1e-6)
+    return [lowest - margin, highest + margin]
 
 
 def _upright(rate: float) -> dict[str, object]:
