@@ -20,6 +20,7 @@ LIBRARY = {
     "find_batch": "train.batch.find",
     "find_lr": "train.knobs.find_lr",
     "gradient_parity": "train.batch.parity",
+    "guard_ranks": "train.ranks.guard",
     "out_of_memory": "train.batch.recognise",
     "part": "train.ceilings.parts",
     "predictor": "train.predict.predictor",

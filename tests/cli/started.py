@@ -44,9 +44,9 @@ class Started:
             return int(found.execute("SELECT count(*) FROM steps").fetchone()[0])
         return 0
 
-    def until(self, condition: Callable[["Started"], object]) -> "Started":
+    def until(self, condition: Callable[["Started"], object], limit_seconds: float = 60) -> "Started":
         """Itself, once the condition holds."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + limit_seconds
         while not condition(self):
             assert time.monotonic() < deadline, self.said
             assert self.process.poll() is None, self.said
@@ -64,6 +64,7 @@ class Started:
         """What came of it; its children and temporary files are gone."""
         children = psutil.Process(self.process.pid).children(recursive=True)
         output, _ = self.process.communicate(timeout=60)
-        assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+        _, alive = psutil.wait_procs(children, timeout=5)  # a fork server ends by itself when nobody is left to ask it
+        assert not [child for child in alive if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
         assert list(self._temporary.iterdir()) == []
         return subprocess.CompletedProcess((), self.process.returncode, output, self.said)

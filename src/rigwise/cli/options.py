@@ -34,7 +34,7 @@ def refuse_together(option: str, why: str, **others: object) -> None:
     Raises:
         BadInput: what `option` asks for cannot honour them.
     """
-    given = [f"--{name}" for name, value in others.items() if value not in (None, False, [])]
+    given = [f"--{name}" for name, value in others.items() if value not in (None, False, [], "")]
     if given:
         raise BadInput(
             say("{option} cannot be combined with {options}", option=option, options=", ".join(given)),

@@ -6,7 +6,7 @@ import typer
 
 from rigwise.cli.console import ScreenProgress, put_out
 from rigwise.cli.extras import TRAINING, need_extra
-from rigwise.cli.options import AsJson
+from rigwise.cli.options import AsJson, refuse_together
 from rigwise.errors import ExitCode
 from rigwise.speech import say
 
@@ -20,18 +20,33 @@ SEED = 0
 
 def smoke(
     model: Annotated[str, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = "",
+    ranks: Annotated[
+        int | None, typer.Option("--ranks", metavar="N", min=0, help=say("Instead: whether N processes can talk."))
+    ] = None,
     json: AsJson = False,
 ) -> ExitCode:
-    """Prove one batch, link by link."""
+    """Prove one batch, link by link; or that several ranks reach each other."""
     need_extra("train", TRAINING)
     from rigwise.report.json_text import smoke_json
     from rigwise.report.smoke_text import smoke_text
 
     with ScreenProgress() as progress:
-        progress.begin(say("one batch on each device"), None)
-        report = _prove(model)
+        if ranks is None:
+            progress.begin(say("one batch on each device"), None)
+            report = _prove(model)
+        else:
+            refuse_together("--ranks", say("it proves that processes reach each other, without a model"), model=model)
+            progress.begin(say("a sum over all ranks"), None)
+            report = _prove_ranks(ranks)
     put_out(smoke_json(report) if json else smoke_text(report))
     return ExitCode.GO if report.first_broken is None else ExitCode.PROBLEM
+
+
+def _prove_ranks(asked: int) -> "SmokeReport":
+    from rigwise.train.ranks.ready import smoke_ranks
+    from rigwise.train.ranks.setup import ranks_setup
+
+    return smoke_ranks(ranks_setup(asked))
 
 
 def _prove(model: str) -> "SmokeReport":

@@ -1,5 +1,6 @@
 """`rigwise train`: the guided experiment on a folder of pictures, or an earlier run again."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,10 +8,12 @@ import typer
 
 from rigwise.cli.console import ScreenProgress, on_screen, put_out
 from rigwise.cli.extras import TRAINING, need_extra
-from rigwise.cli.options import AsJson, Verdicts
+from rigwise.cli.options import AsJson, Verdicts, refuse_together
 from rigwise.cli.pages import make_page
 from rigwise.errors import BadInput, ExitCode
 from rigwise.speech import say
+from rigwise.train.ranks.failure import RankEnded
+from rigwise.train.ranks.torchrun import started_by_torchrun
 
 if TYPE_CHECKING:
     from rigwise.telemetry.sampler import Sampler
@@ -31,13 +34,23 @@ def train(
     find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
     find_lr: Annotated[bool, typer.Option("--find-lr", help=say("Search a learning rate."))] = False,
     ceilings: Annotated[bool, typer.Option("--ceilings", help=say("Find what bounds the speed; try levers."))] = False,
+    ranks: Annotated[
+        int | None, typer.Option("--ranks", metavar="N", min=0, help=say("Processes for each step; 0: one per GPU."))
+    ] = None,
     knobs: Annotated[bool, typer.Option("--knobs", help=say("Compare every knob that applies."))] = False,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
+    torchrun = started_by_torchrun(os.environ)
+    if torchrun is not None and torchrun[0] > 0:
+        return ExitCode.GO  # the first rank leads, and starts as many ranks as there are
     need_extra("train", TRAINING)
+    if torchrun is not None:
+        ranks = torchrun[1]
+    if ranks is not None:
+        _refuse_with_ranks(find_batch=find_batch, find_lr=find_lr, ceilings=ceilings, knobs=knobs)
     if resume is not None:
-        others = {"recipe": recipe, "model": model, "from": earlier, "out": out, "verdicts": verdicts}
+        others = {"recipe": recipe, "model": model, "from": earlier, "out": out, "verdicts": verdicts, "ranks": ranks}
         asked = {"find_batch": find_batch, "find_lr": find_lr, "ceilings": ceilings, "knobs": knobs}
         _refuse_beside("--resume", **others, **{name: value or None for name, value in asked.items()})
         return _resume(folder, resume, json=json)
@@ -45,7 +58,8 @@ def train(
         searches = {"find_batch": find_batch or None, "find_lr": find_lr or None}
         _refuse_beside("--from", recipe=recipe, model=model, **searches, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
-    return run_and_show(_also(request, ceilings=ceilings, knobs=knobs, find_lr=find_lr), json=json)
+    also = _also(request, ceilings=ceilings, knobs=knobs, find_lr=find_lr, ranks=ranks)
+    return run_and_show(also, json=json)
 
 
 def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
@@ -55,6 +69,12 @@ def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
     from rigwise.train.preparation import Request
 
     before = read_interrupted(run)
+    if before.run.asked.ranks:
+        raise BadInput(
+            say("{run} was trained by {count} ranks, which save no checkpoints", run=run, count=before.run.asked.ranks),
+            say("only a run of one process goes on where it was interrupted"),
+            say("start it anew, with the same recipe: rigwise train --from {run}", run=run),
+        )
     if before.run.finished:
         on_screen().print(say("{run} is finished: nothing is left to resume", run=run))
         return show_run(run, json=json)
@@ -86,7 +106,7 @@ def run_and_show(request: "Request", *, json: bool) -> ExitCode:
             surroundings = Surroundings(note_rig=_note_rig, sample=_sample, started=started.append)
             run_folder = run_guided(prepared, surroundings, progress)
         return show_run(run_folder, json=json)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RankEnded):
         for interrupted in started:
             make_page(interrupted)
             on_screen().print(say("what was measured is in {page}", page=interrupted / "report.html"))
@@ -135,11 +155,19 @@ def _request(
     return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review, find_batch=find_batch)
 
 
-def _also(request: "Request", **asked: bool) -> "Request":
+def _also(request: "Request", **asked: object) -> "Request":
     """The request with what else was asked for."""
     import msgspec
 
     return msgspec.structs.replace(request, **asked)
+
+
+def _refuse_with_ranks(**searches: bool) -> None:
+    refuse_together(
+        "--ranks",
+        say("these search with one process; what they find for one GPU holds for the share of each rank"),
+        **{name.replace("_", "-"): given for name, given in searches.items()},
+    )
 
 
 def _refuse_beside(chosen: str, **options: object) -> None:

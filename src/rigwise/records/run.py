@@ -11,6 +11,22 @@ from rigwise.records.knobs import KnobsReport
 from rigwise.records.learning_rate import LearningRateSearch
 
 
+class RankFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """One process of a trial by several. None means not measured."""
+
+    trial: str
+    rank: int
+    device: str
+    rows: int
+    """Its share of each batch, in samples."""
+    alone_seconds: float
+    """Mean time of a step of its rows, loading included, while it waits for no other rank."""
+    data_seconds: float
+    """Mean time of a step that it waited for its loader."""
+    peak_reserved_bytes: int | None = None
+    memory_total_bytes: int | None = None
+
+
 class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the comparison. None means not measured; `not_run` says why."""
 
@@ -37,6 +53,8 @@ class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     power_draw_watts: float | None = None
     val_correct: int | None = None
     val_total: int | None = None
+    num_ranks: int = 1
+    """Processes that took each step together."""
     note: str = ""
     """`forward and backward agree within 1e-3`, or an out-of-memory account."""
 
@@ -167,6 +185,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     find_batch: bool = False
     find_lr: bool = False
     ceilings: bool = False
+    ranks: int = 0
+    """Processes that take each step together; 0 where one trains alone."""
     knobs: bool = False
     repeats: str = ""
     """Folder of the run it repeats; "" where it repeats none."""
@@ -193,6 +213,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[TrialResult, ...] = ()
     steps: tuple[Step, ...] = ()
     validations: tuple[Validation, ...] = ()
+    ranks: tuple[RankFigures, ...] = ()
+    """Each process of the trials by several."""
     samples: tuple[Sample, ...] = ()
     events: tuple[Event, ...] = ()
     predictions: tuple[Prediction, ...] = ()

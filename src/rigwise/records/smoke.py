@@ -20,6 +20,8 @@ class SmokeReport(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SMOKE_SCHEMA
     links: tuple[Link, ...]
     next_step: str
+    proved: str = ""
+    """What it means that every link holds, in words; "" that one batch works on both devices."""
 
     @property
     def first_broken(self) -> Link | None:

@@ -95,6 +95,8 @@ def _interrupted(run: RunRecord) -> Iterable[TrialResult]:
 
 def _row(trial: TrialResult, recommended: str | None) -> Row:
     parts = [trial.device]
+    if trial.num_ranks > 1:
+        parts.append(say("{count} ranks", count=trial.num_ranks))
     if trial.steps:
         parts.append(say("1 step") if trial.steps == 1 else say("{steps} steps", steps=f"{trial.steps:,}"))
     if trial.image_size:

@@ -24,6 +24,7 @@ from rigwise.report.footnotes import footnotes
 from rigwise.report.knobs_text import knobs_parts
 from rigwise.report.lr_report import lr_chart, suggestion_words
 from rigwise.report.page_templates import review_sentences, script_json, source, templates
+from rigwise.report.ranks_text import ranks_lines
 from rigwise.report.timeline import timeline_chart
 from rigwise.speech import say
 from rigwise.units import memory
@@ -63,6 +64,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
         "next_step": _next_step(run),
         "key_figures": _key_figures(run),
         "comparison": compare(run),
+        "ranks_lines": tuple(ranks_lines(run)),
         "charts": {chart.id: chart for chart in charts},
         "picture_rows": _picture_rows(run.pictures) if run.pictures else (),
         "confusion_rows": _confusion_rows(run.confusion) if run.confusion else (),

@@ -14,8 +14,9 @@ from rigwise.records.finding import CheckReport
 from rigwise.records.knobs import KnobsReport
 from rigwise.records.learning_rate import LearningRateSearch
 from rigwise.records.recording import RecordReport
-from rigwise.records.run import Recommendation, Resumption, RunRecord, TrialCheckpoints, TrialResult
+from rigwise.records.run import RankFigures, Recommendation, Resumption, RunRecord, TrialCheckpoints, TrialResult
 from rigwise.records.smoke import SmokeReport
+from rigwise.report.ranks_text import RanksSummary, ranks_summaries
 from rigwise.statistics import wilson_interval
 
 TRAIN_SCHEMA = "rigwise.train/1"
@@ -44,6 +45,10 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     weights: str
     trials: tuple[TrialResult, ...]
     accuracies: tuple[Accuracy, ...]
+    ranks: tuple[RankFigures, ...]
+    """Each process of the trials by several."""
+    scaling: tuple[RanksSummary, ...]
+    """What the ranks of each such trial reached together."""
     recommendation: Recommendation | None
     batch_search: BatchSearch | None
     ceilings: CeilingsReport | None
@@ -81,7 +86,7 @@ def train_json(run: RunRecord) -> str:
         for trial in run.trials
         if trial.val_correct is not None and trial.val_total
     )
-    return json_text(TrainReport(**shared, accuracies=accuracies))
+    return json_text(TrainReport(**shared, accuracies=accuracies, scaling=ranks_summaries(run)))
 
 
 def audit_json(report: AuditReport) -> str:

@@ -13,6 +13,7 @@ from rigwise.report.checkpoints_text import resumption_lines
 from rigwise.report.comparison import why_no_gpu
 from rigwise.report.knobs_text import knob_lines, knobs_lines
 from rigwise.report.lr_report import lr_lines
+from rigwise.report.ranks_text import ranks_lines
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
 from rigwise.speech import say
 
@@ -66,6 +67,7 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         )
         yield say("batch size"), words, ""
         yield from (("", note, "") for note in found.notes)
+    yield from ((say("ranks"), sentence, "") for sentence in ranks_lines(run))
     if run.lr_search:
         yield from lr_lines(run.lr_search)
     if run.ceilings:

@@ -13,7 +13,8 @@ def smoke_text(report: SmokeReport) -> RenderableType:
     """Answer first, then each link with what was measured, one next command last."""
     broken = report.first_broken
     if broken is None:
-        verdict = Text(say("GO   one batch works on the CPU and on the GPU, with equal results"), style="bold green")
+        proved = report.proved or say("one batch works on the CPU and on the GPU, with equal results")
+        verdict = Text(say("GO   {proved}", proved=proved), style="bold green")
     else:
         verdict = Text(say("STOP   first broken link: {link}", link=broken.name), style="bold red")
     links = Table.grid(padding=(0, 2))

@@ -12,17 +12,18 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from rigwise.records.run import Event, Prediction, Sample, Step, TrialResult, Validation
+from rigwise.records.run import Event, Prediction, RankFigures, Sample, Step, TrialResult, Validation
 
 SCHEMA_VERSION = 1
 """Kept in `PRAGMA user_version`; a reader refuses a larger one."""
 APPLICATION_ID = 0x52494757
 """`RIGW` in ASCII, kept in `PRAGMA application_id`: tells our databases from anyone else's."""
 
-Record = TrialResult | Step | Validation | Sample | Event | Prediction
+Record = TrialResult | RankFigures | Step | Validation | Sample | Event | Prediction
 R = TypeVar("R", bound=msgspec.Struct)
 TABLES: dict[str, type[msgspec.Struct]] = {
     "trials": TrialResult,
+    "ranks": RankFigures,
     "steps": Step,
     "validations": Validation,
     "samples": Sample,

@@ -35,15 +35,15 @@ def run_experiment(lab: Lab) -> Experiment:
     rows, gpu_failure = prove_one_batch(lab)
     if gpu_failure is not None:
         lab.progress.tell(say("the GPU is not used: {why}", why=gpu_failure))
-        lab = msgspec.structs.replace(lab, device=CpuDevice(), no_gpu=gpu_failure)
+        lab = msgspec.structs.replace(lab, device=CpuDevice(), no_gpu=gpu_failure, ranks=None)
     if not lab.device.is_gpu:
         rows += [lab.keep(row) for row in _cuda_rows_not_run(lab)]
     trained: dict[str, Trained] = {}
     free_bytes = _free_bytes(lab)
     batch_size = lab.recipe.training.batch_size
     last = rows[-1]
-    for precision in lab.precisions:
-        added, left = run_full_trial(lab, f"{_kind(lab)} {precision}", precision, batch_size)
+    for trial_lab, name, precision in _full_trials(lab):
+        added, left = run_full_trial(trial_lab, name, precision, batch_size)
         rows += added
         last = added[-1]
         if left is not None:
@@ -55,6 +55,15 @@ def run_experiment(lab: Lab) -> Experiment:
     if lab.device.is_gpu:
         rows += _try_larger(lab, last, free_bytes, trained)
     return Experiment(rows=tuple(rows), trained=trained)
+
+
+def _full_trials(lab: Lab) -> Iterator[tuple[Lab, str, str]]:
+    """Lab, name and precision of each; several ranks are compared with one of them alone."""
+    for precision in lab.precisions:
+        yield lab, f"{_kind(lab)} {precision}", precision
+        if precision == "fp32" and lab.ranks is not None and lab.ranks.num_ranks > 1:
+            alone = msgspec.structs.replace(lab, ranks=msgspec.structs.replace(lab.ranks, num_ranks=1))
+            yield alone, say("{kind} fp32 1 rank", kind=_kind(lab)), "fp32"
 
 
 def prove_one_batch(lab: Lab) -> tuple[list[TrialResult], str | None]:

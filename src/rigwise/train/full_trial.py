@@ -23,11 +23,14 @@ from rigwise.train.knobs.early_stop import early_stop
 from rigwise.train.lab import Lab
 from rigwise.train.memory_snapshot import leave_snapshot, start_recording, stop_recording
 from rigwise.train.progress import Progress
+from rigwise.train.ranks.attempt import Attempt
+from rigwise.train.ranks.failure import RankEnded
+from rigwise.train.ranks.trial import Left
 from rigwise.train.step.ledger import Ledger, LossIsNotFinite
 from rigwise.train.step.plan import SMALLEST_BATCH, TrialPlan
 from rigwise.train.step.scoring import Scored
 from rigwise.train.step.state import TrialInputs, TrialState
-from rigwise.train.step.trial import TrialOutcome, Watcher, run_trial
+from rigwise.train.step.trial import Watcher, run_trial
 
 SETTLING_STEPS = 3
 """Left out of step times: memory is taken and kernels are chosen in the first steps."""
@@ -92,7 +95,11 @@ class TrialEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_full_trial(lab: Lab, name: str, precision: str, batch_size: int) -> tuple[list[TrialResult], Trained | None]:
-    """The rows this trial adds to the comparison, and what it left when some batch size ran to the end."""
+    """The rows this trial adds to the comparison, and what it left when some batch size ran to the end.
+
+    Raises:
+        RankEnded: one of the lab's ranks did; the row that says so is recorded.
+    """
     rows: list[TrialResult] = []
     while True:
         plan = lab.plan(_unique(name, rows, batch_size), precision, batch_size)
@@ -121,19 +128,16 @@ def _given_up_before(lab: Lab, plan: TrialPlan) -> TrialEnd | None:
 
 def _attempt(lab: Lab, plan: TrialPlan) -> TrialEnd:
     """The trial trained: what it left, or that it ran out of memory, or why no smaller batch would help it."""
-    others = others_on(lab.device)
-    if others:
-        lab.writer.event("memory", f"{plan.name}: {others}")
-    inputs = lab.inputs(plan.batch_size)
     began = lab.writer.elapsed()
-    ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
     lab.progress.begin(say("{name}, batch {batch}", name=plan.name, batch=plan.batch_size), plan.steps)
     try:
-        with lab.device.using():
-            outcome = run_trial(plan, inputs, lab.device, ledger, _watchers(lab, plan, inputs, ledger))
-            review = inputs.review(inputs.model.eval(), outcome.precision)
+        plan, left, steps = _in_ranks(lab, plan) if lab.ranks else _here(lab, plan)
     except LossIsNotFinite as error:
         return TrialEnd(row=lab.keep(_did_not_finish(lab, plan, str(error))))
+    except RankEnded as error:
+        lab.keep(_did_not_finish(lab, plan, error.what))
+        lab.writer.event("rank ended", f"{plan.name}: {error.what}\n{error.why}")
+        raise
     except (RuntimeError, MemoryError) as error:
         ran_out = out_of_memory(error)
         if ran_out is None:
@@ -149,11 +153,26 @@ def _attempt(lab: Lab, plan: TrialPlan) -> TrialEnd:
     finally:
         stop_recording(lab.device)
         lab.progress.end()
-    for note in outcome.notes if lab.row(plan.name) is None else ():
+    for note in left.outcome.notes if lab.row(plan.name) is None else ():
         lab.writer.event("recovered", f"{plan.name}: {note}")
-    row = lab.keep(_row(lab, plan, ledger.steps, outcome, began))
+    for figures in left.figures:
+        lab.writer.record(figures)
+    row = lab.keep(_row(lab, plan, steps, left, began))
+    return TrialEnd(row=row, left=Trained(result=row, steps=tuple(steps), weights=left.weights, review=left.review))
+
+
+def _here(lab: Lab, plan: TrialPlan) -> tuple[TrialPlan, Left, Sequence[Step]]:
+    """The plan, and what it left, in this process."""
+    others = others_on(lab.device)
+    if others:
+        lab.writer.event("memory", f"{plan.name}: {others}")
+    inputs = lab.inputs(plan.batch_size)
+    ledger = Ledger(plan.name, lab.writer.elapsed, lab.writer.record, lab.writer.record)
+    with lab.device.using():
+        outcome = run_trial(plan, inputs, lab.device, ledger, _watchers(lab, plan, inputs, ledger))
+        review = inputs.review(inputs.model.eval(), outcome.precision)
     weights = {key: value.detach().cpu().clone() for key, value in inputs.model.state_dict().items()}
-    return TrialEnd(row=row, left=Trained(result=row, steps=tuple(ledger.steps), weights=weights, review=review))
+    return plan, Left(outcome=outcome, review=review, weights=weights), ledger.steps
 
 
 def _watchers(lab: Lab, plan: TrialPlan, inputs: TrialInputs, ledger: Ledger) -> list[Watcher]:
@@ -164,7 +183,21 @@ def _watchers(lab: Lab, plan: TrialPlan, inputs: TrialInputs, ledger: Ledger) ->
     return watchers
 
 
-def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome, began: float) -> TrialResult:
+def _in_ranks(lab: Lab, plan: TrialPlan) -> tuple[TrialPlan, Left, Sequence[Step]]:
+    """The plan that held, and what it left, in the lab's ranks."""
+    assert lab.ranks is not None
+    return Attempt(
+        setup=lab.ranks,
+        material=lab.rank_material,
+        recipe=lab.recipe,
+        writer=lab.writer,
+        progress=lab.progress,
+        gave_up=lambda given_up, why: lab.keep(_did_not_finish(lab, given_up, why)),
+    ).run(plan)
+
+
+def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], left: Left, began: float) -> TrialResult:
+    outcome = left.outcome
     settled = steps[min(SETTLING_STEPS, len(steps) // 2) :]
     times = [step.step_seconds for step in settled]
     mean = sum(times) / len(times)
@@ -188,6 +221,7 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome
         power_draw_watts=_mean(gpu, "power_draw_watts"),
         val_correct=outcome.scores.num_correct,
         val_total=outcome.scores.num_answers,
+        num_ranks=max(1, len(left.figures)),
         note="; ".join((*outcome.notes, *outcome.remarks)),
         **lab.measured(plan.batch_size, len(steps), mean, outcome.scores),
     )

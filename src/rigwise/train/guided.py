@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -31,6 +32,8 @@ from rigwise.train.lab import Lab
 from rigwise.train.picture_guide import PictureGuide
 from rigwise.train.preparation import Prepared, Request
 from rigwise.train.progress import Progress
+from rigwise.train.ranks.ready import ready_ranks
+from rigwise.train.ranks.setup import RanksSetup, ranks_setup
 from rigwise.train.recipe import write_recipe
 from rigwise.train.repeat import repeat_note
 from rigwise.train.trial_ceilings import trial_ceilings
@@ -67,7 +70,9 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
         CannotWrite: the run folder cannot be written.
     """
     allocator = settle_allocator(prepared.recipe.knobs)  # before anything asks for a GPU
-    return _run(guide_for(prepared), prepared, surroundings, progress, allocator)
+    asked = prepared.request.ranks
+    ranks = None if asked is None else ranks_setup(asked, prepared.recipe)
+    return _run(guide_for(prepared), _Means(ranks, allocator), prepared, surroundings, progress)
 
 
 def guide_for(prepared: Prepared) -> PictureGuide:
@@ -75,12 +80,19 @@ def guide_for(prepared: Prepared) -> PictureGuide:
     return PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
 
 
-def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progress: Progress, allocator: str) -> Path:
+class _Means(NamedTuple):
+    """What the run trains with, beside its recipe."""
+
+    ranks: RanksSetup | None
+    allocator: str
+
+
+def _run(guide: Guide[L], means: _Means, prepared: Prepared, surroundings: Surroundings, progress: Progress) -> Path:
     request, recipe = prepared.request, prepared.recipe
     folder = _run_folder(guide, prepared)
     recorded = request.interrupted.run if request.interrupted else None
     with RunLock(folder.path), RunWriter(folder.database, continues=recorded is not None) as writer:
-        for key, value in (_facts(folder, prepared) | guide.facts()).items():
+        for key, value in (_facts(folder, prepared, means.ranks) | guide.facts()).items():
             writer.fact(key, value)
         writer.flush()
         surroundings.started(folder.path)
@@ -98,16 +110,24 @@ def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progre
             checkpoints=RunCheckpoints(folder.path, recipe.checkpoints, writer, progress, recorded),
         )
         with surroundings.sample(writer):
-            lab = guide.lab(shared)
+            lab = guide.lab(_with_ranks(shared, means.ranks, rig.report))
             guide.look_first(lab)
             lab = _tuned(guide, lab, request)
             experiment = run_experiment(lab)
         _conclude(guide, lab, experiment)
         _note_ceilings(lab, experiment, asked=request.ceilings)
-        _note_knobs(lab, experiment, every=request.knobs, allocator=allocator)
+        _note_knobs(lab, experiment, every=request.knobs, allocator=means.allocator)
         _note_repeat(lab, experiment, prepared)
         _finish(lab)
     return folder.path
+
+
+def _with_ranks(shared: Lab, ranks: RanksSetup | None, report: CheckReport) -> Lab:
+    """The lab, with ranks that have proved to reach each other where several were asked for; they save nothing yet."""
+    if ranks is None:
+        return shared
+    ready_ranks(ranks, report, shared.writer, shared.progress)
+    return msgspec.structs.replace(shared, ranks=ranks, checkpoints=None)
 
 
 def _run_folder(guide: Guide[L], prepared: Prepared) -> RunFolder:
@@ -121,7 +141,7 @@ def _run_folder(guide: Guide[L], prepared: Prepared) -> RunFolder:
     return folder
 
 
-def _facts(folder: RunFolder, prepared: Prepared) -> dict[str, object]:
+def _facts(folder: RunFolder, prepared: Prepared, ranks: RanksSetup | None) -> dict[str, object]:
     """What was asked for, and what repeats or resumes it."""
     request = prepared.request
     repeats = str(request.earlier.folder.absolute()) if request.earlier else ""
@@ -131,10 +151,11 @@ def _facts(folder: RunFolder, prepared: Prepared) -> dict[str, object]:
             find_lr=request.find_lr,
             ceilings=request.ceilings,
             knobs=request.knobs,
+            ranks=ranks.num_ranks if ranks else 0,
             repeats=repeats,
         ),
         "recipe_toml": write_recipe(prepared.recipe),
-        "repeat_command": _repeat_command(folder),
+        "repeat_command": _repeat_command(folder, ranks),
         "resume_command": f"rigwise train --resume {shlex.quote(printable(folder.path))}",
     }
 
@@ -153,7 +174,7 @@ def _conclude(guide: Guide[L], lab: L, experiment: Experiment) -> None:
     """E7: the recommendation, and what the recommended model says."""
     if lab.checkpoints is not None:
         lab.checkpoints.note_trials_ended()
-    recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder))
+    recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks))
     lab.writer.fact("recommendation", recommendation)
     if recommendation.trial is not None:
         lab.writer.forget_predictions()  # of a process that was killed here
@@ -170,7 +191,7 @@ def _finish(lab: Lab) -> None:
 
 def _note_ceilings(lab: Lab, experiment: Experiment, *, asked: bool) -> None:
     """What bounds the recommended trial, where that was asked for and there is one."""
-    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
+    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks)).trial
     if asked and chosen is not None:
         lab.writer.fact("ceilings", trial_ceilings(lab, experiment.trained[chosen].result))
 
@@ -179,8 +200,8 @@ def _note_knobs(lab: Lab, experiment: Experiment, *, every: bool, allocator: str
     """The peak of every full trial, and what the knobs cost and gain on the recommended one."""
     report = KnobsReport(peaks=trial_peaks(lab, experiment.rows), allocator=allocator)
     lab.writer.fact("knobs", report)
-    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
-    if chosen is not None:
+    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder, lab.ranks)).trial
+    if chosen is not None and lab.ranks is None:  # knobs are tried in one process
         lab.writer.fact("knobs", with_knobs(lab, experiment.trained[chosen].result, report, every=every))
 
 
@@ -202,9 +223,10 @@ def _note_changes(writer: RunWriter, changed: Sequence[str], progress: Progress)
         progress.tell(say("and {count} more", count=len(changed) - NUM_CHANGES_TOLD))
 
 
-def _repeat_command(folder: RunFolder) -> str:
+def _repeat_command(folder: RunFolder, ranks: RanksSetup | None) -> str:
     """What repeats this run, ready for a shell."""
-    return f"rigwise train --from {shlex.quote(printable(folder.path))}"
+    option = "" if ranks is None else f" --ranks {ranks.num_ranks}"
+    return f"rigwise train --from {shlex.quote(printable(folder.path))}{option}"
 
 
 def _note_rig(writer: RunWriter, folder: RunFolder, surroundings: Surroundings, progress: Progress) -> RigNote:

@@ -14,6 +14,8 @@ from rigwise.telemetry.summary import Summary, summarise
 from rigwise.telemetry.writer import RunWriter
 from rigwise.train.checkpoint.run_checkpoints import RunCheckpoints, recipe_fingerprint
 from rigwise.train.progress import Progress
+from rigwise.train.ranks.setup import RanksSetup
+from rigwise.train.ranks.trial import Material
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.smoke import Smoke
 from rigwise.train.step.device import Device
@@ -42,8 +44,15 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     writer: RunWriter
     progress: Progress
     folder: RunFolder
+    ranks: RanksSetup | None = None
+    """The processes that take each step together; None where this one trains."""
     checkpoints: RunCheckpoints | None = None
     """Where trials are saved, and what an interrupted run left; None saves nothing."""
+
+    @property
+    def rank_material(self) -> Material:
+        """What its trials are made of, to be sent to ranks."""
+        raise NotImplementedError
 
     @property
     def image_size(self) -> int:

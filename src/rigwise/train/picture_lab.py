@@ -14,12 +14,13 @@ from rigwise.train.pictures.cache.choice import PixelCache
 from rigwise.train.pictures.loader import PictureStream
 from rigwise.train.pictures.picture_ledger import picture_lines
 from rigwise.train.pictures.picture_set import Picture, PictureSet
+from rigwise.train.ranks.rows import ONE_RANK, Rows
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.smoke import Smoke, smoke
 from rigwise.train.step.device import Device
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.picture_loss import mean_loss
-from rigwise.train.step.scoring import Scores, score
+from rigwise.train.step.scoring import Scored, Scores, joined, no_scores, score
 from rigwise.train.step.state import Batch, FreshInputs, TrialInputs
 
 
@@ -67,18 +68,21 @@ class PictureMaterial(msgspec.Struct, frozen=True, kw_only=True):
             pinned=self.pinned,
         )
 
-    def inputs(self, built: BuiltModel, batch_size: int, device: Device) -> TrialInputs:
-        """What a trial of this model at this batch size works with."""
+    def inputs(self, built: BuiltModel, batch_size: int, device: Device, rows: Rows = ONE_RANK) -> TrialInputs:
+        """What a trial of this model at this batch size works with; of several ranks, the one these rows are of."""
         normalise = Normalise(built.mean, built.std)
         held_back = self.pictures.test or self.pictures.val
 
         def scores_of(pictures: Sequence[Picture], model: nn.Module, precision: str) -> Scores:
-            return score(model, normalise, self.eval_batches(pictures, batch_size), device, precision)
+            own = pictures[rows.of(len(pictures))]
+            if not own:
+                return no_scores(len(self.pictures.classes))
+            return score(model, normalise, self.eval_batches(own, batch_size), device, precision)
 
         return TrialInputs(
             model=built.model,
             loss=partial(mean_loss, normalise, device, label_smoothing=self.recipe.knobs.label_smoothing),
-            train_batches=self.stream(self.pictures.train, batch_size).train_batches,
+            train_batches=partial(self.stream(self.pictures.train, batch_size).train_batches, rows=rows.of(batch_size)),
             validate=partial(scores_of, self.pictures.val),
             review=partial(scores_of, held_back),
         )
@@ -86,6 +90,14 @@ class PictureMaterial(msgspec.Struct, frozen=True, kw_only=True):
     def fresh_inputs(self, batch_size: int, device: Device) -> TrialInputs:
         """The same of a fresh model."""
         return self.inputs(self.build(), batch_size, device)
+
+    def inputs_of(self, rows: Rows, batch_size: int, device: Device) -> TrialInputs:
+        """What one of several ranks works with: its rows of each batch, its share of the pictures to score."""
+        return self.inputs(self.build(), batch_size, device, rows)
+
+    def joined(self, shares: Sequence[Scored]) -> Scores:
+        """The scores of a split in the order of its pictures, from those of the ranks' shares."""
+        return joined([share for share in shares if isinstance(share, Scores)])
 
     def eval_batches(self, pictures: Sequence[Picture], batch_size: int) -> Iterable[tuple[Tensor, Tensor]]:
         """Every picture once, in order."""
@@ -129,6 +141,11 @@ class PictureLab(Lab, frozen=True, kw_only=True):
     def build(self) -> BuiltModel:
         """A fresh model, the same each time."""
         return self.material.build()
+
+    @property
+    def rank_material(self) -> PictureMaterial:
+        """What its trials are made of, to be sent to ranks."""
+        return msgspec.structs.replace(self.material, cache=None)
 
     def inputs(self, batch_size: int) -> TrialInputs:
         """A fresh model and its batches of pictures."""

@@ -41,6 +41,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What a person answered on the pages of audits and runs."""
     find_batch: bool = False
     """Whether the largest batch size that holds is searched first; the recipe's is used where there is no GPU."""
+    ranks: int | None = None
+    """Processes that take each step together, 0 for one for each GPU; None for this process alone."""
     ceilings: bool = False
     """Whether the recommended trial is measured stage by stage afterwards, and levers are tried on it."""
     knobs: bool = False

@@ -217,9 +217,7 @@ class RecoveringStep:
 
     def _leave_precision(self, batch: Sequence[Tensor]) -> None:
         """Name the layer; from fp16 to a type with the range of fp32, else give up."""
-        part = [tensor[: self._micro(batch)] for tensor in batch]
-        with autocast(self._device, self.precision):
-            where = first_not_finite(self.model, lambda: self._loss(self.model, part))
+        where = self._where_not_finite(batch)
         if self.precision != "fp16":
             raise LossIsNotFinite(
                 say("the loss is not finite in {precision}: {where}", precision=self.precision, where=where)
@@ -229,6 +227,12 @@ class RecoveringStep:
         self._note(
             say("the loss overflowed fp16: {where}; {precision} from now on", where=where, precision=self.precision)
         )
+
+    def _where_not_finite(self, batch: Sequence[Tensor]) -> str:
+        """The layer that turns finite numbers of this batch into others, in words."""
+        part = [tensor[: self._micro(batch)] for tensor in batch]
+        with autocast(self._device, self.precision):
+            return first_not_finite(self.model, lambda: self._loss(self.model, part))
 
     def _new_scaler(self) -> torch.amp.GradScaler | None:
         """A loss scale, for fp16 alone."""

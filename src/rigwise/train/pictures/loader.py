@@ -7,7 +7,7 @@ batches from step n on are the same whether or not the steps before it ran, with
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import count, islice
+from itertools import chain, count, islice
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -36,6 +36,7 @@ ORDER, AUGMENTATION = 0, 1
 """What a random generator is for; the first part of its seed, so that the two never coincide."""
 
 NO_EPOCH = -1
+ALL = slice(None)
 
 
 class Piece(NamedTuple):
@@ -90,13 +91,16 @@ class PictureStream:
         self.pixels_of = pixels_of or self._decoded
         self.pinned = pinned
 
-    def train_batches(self, num_steps: int, start_step: int = 0) -> Batches:
+    def train_batches(self, num_steps: int, start_step: int = 0, rows: slice = ALL) -> Batches:
         """`num_steps` full batches of augmented pictures, as an uninterrupted run has them from `start_step` on.
 
-        Epochs follow each other without a gap, so a batch may hold the end of one and the start of the next.
+        Epochs follow each other without a gap, so a batch may hold the end of one and the start of the next. Of each
+        batch only `rows` are decoded and given.
         """
         order = epochs(len(self.pictures), self.seed, start=start_step * self.batch_size)
-        return self._batches(islice(order, num_steps * self.batch_size), self.batch_size)
+        whole = chunks(islice(order, num_steps * self.batch_size), self.batch_size)
+        drawn = chain.from_iterable(batch[rows] for batch in whole)
+        return self._batches(drawn, len(range(self.batch_size)[rows]))
 
     def eval_batches(self, batch_size: int | None = None) -> Batches:
         """Every picture once, in order, its middle square; the last batch may be smaller."""

@@ -1,6 +1,6 @@
 """What a model says of a whole split: probabilities, losses, and the counts drawn from them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -66,6 +66,22 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
         """Counts, truth by row and prediction by column."""
         flat = torch.bincount(self.labels * num_classes + self.predictions, minlength=num_classes**2)
         return tuple(tuple(row) for row in flat.view(num_classes, num_classes).tolist())
+
+
+def joined(shares: Sequence[Scores]) -> Scores:
+    """The scores of consecutive shares of a split, as one."""
+    return Scores(
+        labels=torch.cat([share.labels for share in shares]),
+        probabilities=torch.cat([share.probabilities for share in shares]),
+        losses=torch.cat([share.losses for share in shares]),
+    )
+
+
+def no_scores(num_classes: int) -> Scores:
+    """Those of a share without a picture."""
+    return Scores(
+        labels=torch.empty(0, dtype=torch.int64), probabilities=torch.empty(0, num_classes), losses=torch.empty(0)
+    )
 
 
 @torch.no_grad()

@@ -34,6 +34,8 @@ class TrialInputs(msgspec.Struct, frozen=True, kw_only=True):
     """Model, in evaluation mode and on the device, and precision -> what it says of the validation split."""
     review: Callable[[nn.Module, str], Scored]
     """The same of the split nobody chose by: test, or validation where there is no test split."""
+    step: Callable[..., RecoveringStep] = RecoveringStep
+    """Makes the step, of what `RecoveringStep` is made of."""
 
 
 FreshInputs = Callable[[int, Device], TrialInputs]
@@ -101,7 +103,7 @@ def make_optimizer(model: nn.Module, plan: TrialPlan) -> torch.optim.Optimizer:
 def steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: torch.optim.Optimizer) -> RecoveringStep:
     """Takes one optimiser step per batch; returns the loss, still on the device."""
     knobs = plan.knobs
-    take_step = RecoveringStep(
+    take_step = inputs.step(
         inputs.model,
         optimizer,
         inputs.loss,
@@ -113,7 +115,8 @@ def steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: to
     )
     take_step.clip_norm = knobs.clip_norm or None
     if knobs.accumulation_steps > 1:
-        take_step.micro_batch_size = max(SMALLEST_BATCH, -(-plan.batch_size // knobs.accumulation_steps))
+        part = max(SMALLEST_BATCH, -(-plan.batch_size // knobs.accumulation_steps))
+        take_step.micro_batch_size = min(part, take_step.micro_batch_size or part)
     return take_step
 
 
