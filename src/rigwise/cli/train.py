@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rigwise.telemetry.writer import RunWriter
     from rigwise.train.guided import RigNote
     from rigwise.train.preparation import Request
-    from rigwise.train.recipe_sections import Recipe
 
 
 def train(
@@ -126,7 +125,7 @@ def _request(
         )
     chosen = read_recipe(recipe) if recipe else Recipe()
     review = merged(read_review(path) for path in verdicts or ())
-    return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review, find_batch=find_batch)
+    return Request(root=folder, recipe=chosen, model=model, out=out, review=review, find_batch=find_batch)
 
 
 def _with_ceilings(request: "Request") -> "Request":
@@ -143,14 +142,6 @@ def _refuse_beside(chosen: str, **options: object) -> None:
             say("it uses what the earlier run used, or it would be another run"),
             say("leave out {options}, or give DATA and --recipe RUN/recipe.toml", options=", ".join(given)),
         )
-
-
-def _with_model(recipe: "Recipe", model: str | None) -> "Recipe":
-    import msgspec
-
-    if model is None:
-        return recipe
-    return msgspec.structs.replace(recipe, model=msgspec.structs.replace(recipe.model, name=model))
 
 
 def _note_rig(evidence: Path) -> "RigNote":

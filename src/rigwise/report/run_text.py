@@ -7,11 +7,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from rigwise.records.run import PictureSummary, RunRecord
+from rigwise.records.text import TextSummary
 from rigwise.report.audit_words import findings
 from rigwise.report.ceilings_text import ceilings_lines, lever_lines
 from rigwise.report.checkpoints_text import resumption_lines
 from rigwise.report.comparison import why_no_gpu
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
+from rigwise.report.text_words import text_review_lines
 from rigwise.speech import say
 
 
@@ -33,7 +35,8 @@ def _opening(run: RunRecord) -> Iterator[RenderableType]:
         yield Text(say("The run was interrupted. This is what was measured before."), style="bold yellow")
     if no_gpu:
         yield Text(printable(say("No training ran on a GPU: {why}", why=no_gpu)), style="bold yellow")
-    subject = (_pictures(run.pictures) if run.pictures else "", run.model)
+    data = _pictures(run.pictures) if run.pictures else _texts(run.texts) if run.texts else ""
+    subject = (data, run.model)
     yield Text(printable(" · ".join(filter(None, subject))), style="bold")
     on_what = (run.weights, *(() if no_gpu else run.rig_lines[:1]))
     yield from (indented(line, style="dim") for line in filter(None, on_what))
@@ -45,6 +48,15 @@ def _pictures(pictures: PictureSummary) -> str:
         name=PurePath(pictures.root).name or pictures.root,
         classes=len(pictures.classes),
         count=f"{sum(sum(split.values()) for split in pictures.counts.values()):,}",
+    )
+
+
+def _texts(texts: TextSummary) -> str:
+    return say(
+        "{name} · {count} documents · {characters} characters",
+        name=PurePath(texts.root).name or texts.root,
+        count=f"{sum(texts.counts.values()):,}",
+        characters=f"{sum(texts.characters.values()):,}",
     )
 
 
@@ -65,12 +77,15 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         yield from (("", note, "") for note in found.notes)
     if run.ceilings:
         yield from ceilings_lines(run.ceilings)
-    yield from ((say("before you trust"), note, "") for note in (run.pictures.notes if run.pictures else ()))
+    data = run.pictures or run.texts
+    if run.text_review:
+        yield from text_review_lines(run.text_review)
+    yield from ((say("before you trust"), note, "") for note in (data.notes if data else ()))
     if run.audit:
         yield from ((label, sentence, "") for label, sentence in findings(run.audit))
-    if run.pictures and run.pictures.bad:
-        first = run.pictures.bad[0]
-        count = len(run.pictures.bad)
+    if data and data.bad:
+        first = data.bad[0]
+        count = len(data.bad)
         words = say("{count} skipped, first {path}: {why}", count=count, path=first.path, why=first.reason)
         yield say("bad files"), words, ""
     yield from ((label, sentence, "") for label, sentence in resumption_lines(run))

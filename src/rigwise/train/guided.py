@@ -25,10 +25,11 @@ from rigwise.train.guide import Guide, L
 from rigwise.train.keepsakes import leave_what_repeats
 from rigwise.train.lab import Lab
 from rigwise.train.picture_guide import PictureGuide
-from rigwise.train.preparation import Prepared
+from rigwise.train.preparation import Prepared, PreparedPictures, PreparedTexts
 from rigwise.train.progress import Progress
 from rigwise.train.recipe import write_recipe
 from rigwise.train.repeat import repeat_note
+from rigwise.train.text_guide import TextGuide
 from rigwise.train.trial_ceilings import trial_ceilings
 
 NUM_CHANGES_TOLD = 10
@@ -54,7 +55,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Told the run folder as soon as there is something in it worth reading."""
 
 
-def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progress) -> Path:
+def run_guided(prepared: PreparedPictures | PreparedTexts, surroundings: Surroundings, progress: Progress) -> Path:
     """Run the experiment; returns its run folder.
 
     Raises:
@@ -62,12 +63,10 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
         CannotTell: pretrained weights cannot be had here.
         CannotWrite: the run folder cannot be written.
     """
-    return _run(guide_for(prepared), prepared, surroundings, progress)
-
-
-def guide_for(prepared: Prepared) -> PictureGuide:
-    """What is particular to this kind of data."""
-    return PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
+    if isinstance(prepared, PreparedTexts):
+        return _run(TextGuide(prepared.recipe, prepared.request.root, prepared.texts), prepared, surroundings, progress)
+    guide = PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
+    return _run(guide, prepared, surroundings, progress)
 
 
 def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progress: Progress) -> Path:
@@ -79,7 +78,7 @@ def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progre
             writer.fact(key, value)
         writer.flush()
         surroundings.started(folder.path)
-        _note_changes(writer, prepared.changed, progress)
+        _note_changes(guide, writer, prepared.changed, progress)
         rig = _note_rig(writer, folder, surroundings, progress)
         device, no_gpu = choose_device(rig.report)
         make_repeatable(recipe, device)
@@ -168,13 +167,13 @@ def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:
         lab.writer.fact("repeat_equal", note.equal)
 
 
-def _note_changes(writer: RunWriter, changed: Sequence[str], progress: Progress) -> None:
+def _note_changes(guide: Guide[L], writer: RunWriter, changed: Sequence[str], progress: Progress) -> None:
     for sentence in changed:
-        writer.event("changed picture", sentence)
+        writer.event("changed sample", sentence)
     for sentence in changed[:NUM_CHANGES_TOLD]:
         progress.tell(sentence)
     if len(changed) > NUM_CHANGES_TOLD:
-        progress.tell(say("and {count} more", count=len(changed) - NUM_CHANGES_TOLD))
+        progress.tell(guide.more_changed(len(changed) - NUM_CHANGES_TOLD))
 
 
 def _repeat_command(folder: RunFolder) -> str:

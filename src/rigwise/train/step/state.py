@@ -7,7 +7,7 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from rigwise.train.batch.parity import Loss
+from rigwise.train.batch.parity import Count, Loss, num_samples
 from rigwise.train.batch.recovery import RecoveringStep
 from rigwise.train.checkpoint.parts import Stateful
 from rigwise.train.step.device import Device
@@ -25,6 +25,8 @@ class TrialInputs(msgspec.Struct, frozen=True, kw_only=True):
     model: nn.Module
     loss: Loss
     """Model and a batch that is still on the CPU to the mean loss, on the device; called inside autocast."""
+    count: Count = num_samples
+    """Batch, on the CPU, to the number of terms that mean is over."""
     train_batches: Callable[[int, int], Iterable[Batch]]
     """Number of steps and the first of them (0-based) -> that many full batches."""
     validate: Callable[[nn.Module, str], Scored]
@@ -84,6 +86,7 @@ def steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: to
         inputs.model,
         optimizer,
         inputs.loss,
+        count=inputs.count,
         device=device,
         precision=plan.precision,
         smallest=SMALLEST_BATCH,
