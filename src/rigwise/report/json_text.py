@@ -14,6 +14,7 @@ from rigwise.records.finding import CheckReport
 from rigwise.records.recording import RecordReport
 from rigwise.records.run import Recommendation, Resumption, RunRecord, TrialCheckpoints, TrialResult
 from rigwise.records.smoke import SmokeReport
+from rigwise.records.text import TextReview, TextSummary
 from rigwise.statistics import wilson_interval
 
 TRAIN_SCHEMA = "rigwise.train/1"
@@ -43,6 +44,8 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[TrialResult, ...]
     accuracies: tuple[Accuracy, ...]
     recommendation: Recommendation | None
+    texts: TextSummary | None
+    text_review: TextReview | None
     batch_search: BatchSearch | None
     ceilings: CeilingsReport | None
     model_note: str

@@ -3,22 +3,20 @@
 from pathlib import Path
 
 import msgspec
-import torch
 
-from rigwise.errors import CannotWrite
 from rigwise.speech import say
 from rigwise.telemetry.run_folder import RunFolder, write_text
 from rigwise.train.batch.child import default_device
 from rigwise.train.batch.for_text import with_found_text_batch
 from rigwise.train.full_trial import Trained
 from rigwise.train.guide import Guide
-from rigwise.train.keepsakes import MODEL_FILE
 from rigwise.train.lab import Lab
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.text.ledger import FILE_NAME, text_lines
 from rigwise.train.text.models import build_text_model, recipe_tokeniser
 from rigwise.train.text.text_set import TextSet
 from rigwise.train.text.tokens import tokenised
+from rigwise.train.text_keepsakes import leave_text_model
 from rigwise.train.text_lab import TextLab
 from rigwise.train.text_notes import batching_notes
 from rigwise.train.text_review import review_texts
@@ -74,26 +72,3 @@ class TextGuide(Guide[TextLab]):
         """The worst documents, continuations, and the model."""
         lab.writer.fact("text_review", review_texts(lab, chosen, self._tokeniser))
         leave_text_model(lab, chosen)
-
-
-def leave_text_model(lab: TextLab, chosen: Trained) -> None:
-    """Write model.pt for `torch.load(weights_only=True)`: the [text] section, vocabulary, context and state dict.
-
-    Raises:
-        CannotWrite: no space, or read-only.
-    """
-    path = lab.folder.path / MODEL_FILE
-    content = {
-        "text": msgspec.structs.asdict(lab.recipe.text),
-        "vocabulary_size": lab.vocabulary_size,
-        "context": lab.material.context,
-        "state_dict": chosen.weights,
-    }
-    try:
-        torch.save(content, path)
-    except (OSError, RuntimeError) as error:
-        raise CannotWrite(
-            say("cannot write {path}", path=path),
-            str(error),
-            say("free some space, then repeat: rigwise train --from {folder}", folder=lab.folder.path),
-        ) from error

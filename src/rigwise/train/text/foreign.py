@@ -6,6 +6,7 @@ from safetensors alone. The libraries are the optional extra `text`, imported he
 
 import importlib.util
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from rigwise.units import percent
 
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 MODEL_LIBRARIES = ("transformers", "tokenizers", "safetensors")
+TRANSPOSED = "Conv1D"
+"""GPT-2's linear layer in transformers, its weight the other way round."""
 ADAPTER_LIBRARIES = (*MODEL_LIBRARIES, "peft")
 
 
@@ -37,7 +40,7 @@ class ForeignModel(nn.Module):
 
     def save(self, folder: Path) -> None:
         """The model, or its adapters alone, as transformers and peft read them: safetensors and a config."""
-        self.inner.save_pretrained(folder, safe_serialization=True)
+        self.inner.save_pretrained(folder)
 
 
 def load_tokeniser(folder: Path) -> Any:
@@ -52,7 +55,7 @@ def load_tokeniser(folder: Path) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(str(folder), use_fast=True, **LOCAL)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except Exception as error:  # whatever the library meets in files of any kind
         raise _unusable(say("cannot use the tokeniser of {folder}", folder=folder), error) from error
 
 
@@ -100,7 +103,7 @@ def _loaded(folder: Path, *, random: bool) -> tuple[Any, str]:
                 "random weights, as asked; only the shape is that of {folder}", folder=folder
             )
         model = AutoModelForCausalLM.from_pretrained(str(folder), use_safetensors=True, dtype=torch.float32, **LOCAL)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except Exception as error:  # whatever the library meets in files of any kind
         raise _unusable(say("cannot use the model of {folder}", folder=folder), error) from error
     return model.train(), say("weights of {folder}", folder=folder)
 
@@ -109,26 +112,30 @@ def _with_adapters(model: Any, recipe: Recipe) -> Any:
     from peft import LoraConfig, get_peft_model
 
     section = recipe.text
+    layers = adapted_layers(model)
     config = LoraConfig(
         r=section.lora_rank,
         lora_alpha=section.lora_alpha or 2 * section.lora_rank,
         lora_dropout=section.lora_dropout,
-        target_modules=adapted_layers(model),
+        target_modules=list(layers),
         task_type="CAUSAL_LM",
-        fan_in_fan_out=False,
+        fan_in_fan_out=TRANSPOSED in layers.values(),
     )
-    return get_peft_model(model, config)
+    with warnings.catch_warnings():
+        # peft 0.21 asks transformers 5 for a name it is about to drop; nobody here can do anything about it.
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_peft_model(model, config)
 
 
-def adapted_layers(model: nn.Module) -> list[str]:
-    """Names of the layers that adapters go on: every linear one, but the output layer.
+def adapted_layers(model: nn.Module) -> dict[str, str]:
+    """Name to kind of the layers that adapters go on: every linear one, but the output layer.
 
     T. Dettmers et al., "QLoRA", arXiv:2305.14314, section 4: adapters on all linear layers match full training.
     """
-    kinds = ("Linear", "Conv1D")  # transformers' Conv1D is GPT-2's linear layer
-    names = [name for name, module in model.named_modules() if type(module).__name__ in kinds]
+    kinds = {name: type(module).__name__ for name, module in model.named_modules()}
     output = getattr(model, "get_output_embeddings", lambda: None)()
-    return [name for name in names if model.get_submodule(name) is not output]
+    linear = {name: kind for name, kind in kinds.items() if kind in ("Linear", TRANSPOSED)}
+    return {name: kind for name, kind in linear.items() if model.get_submodule(name) is not output}
 
 
 def trainable_share(model: nn.Module) -> tuple[int, int]:
@@ -148,7 +155,7 @@ def _trainable_words(model: nn.Module) -> str:
 
 
 def _need(libraries: Sequence[str]) -> None:
-    """Also keeps them off the network, whatever they would like to look up."""
+    """They are there, off the network whatever they would like to look up, and quiet."""
     missing = [name for name in libraries if importlib.util.find_spec(name) is None]
     if missing:
         raise BadInput(
@@ -158,6 +165,10 @@ def _need(libraries: Sequence[str]) -> None:
         )
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # the run shows its own
+    logging.set_verbosity_error()
 
 
 def _must_be_folder(folder: Path) -> None:

@@ -1,0 +1,59 @@
+"""The recommended language model in the run folder, as whoever made its kind reads it."""
+
+from pathlib import Path
+
+import msgspec
+import torch
+
+from rigwise.errors import CannotWrite
+from rigwise.speech import say
+from rigwise.train.full_trial import Trained
+from rigwise.train.keepsakes import MODEL_FILE
+from rigwise.train.text.models import BUILT_IN
+from rigwise.train.text_lab import TextLab
+
+MODEL_FOLDER = "model"
+
+
+def leave_text_model(lab: TextLab, chosen: Trained) -> None:
+    """Write the model: the built-in one to model.pt, another to model/, or of LoRA its adapters alone.
+
+    model.pt is for `torch.load(weights_only=True)`: the [text] section, vocabulary size, context and state dict; model/
+    is what transformers or peft save, with the tokeniser.
+
+    Raises:
+        CannotWrite: no space, or read-only.
+    """
+    folder = lab.folder.path
+    is_built_in = lab.recipe.text.model == BUILT_IN
+    try:
+        if is_built_in:
+            torch.save(_content(lab, chosen), folder / MODEL_FILE)
+        else:
+            _save_foreign(lab, chosen, folder / MODEL_FOLDER)
+    except (OSError, RuntimeError) as error:
+        raise CannotWrite(
+            say("cannot write {path}", path=folder / (MODEL_FILE if is_built_in else MODEL_FOLDER)),
+            str(error),
+            say("free some space, then repeat: rigwise train --from {folder}", folder=folder),
+        ) from error
+
+
+def _content(lab: TextLab, chosen: Trained) -> dict[str, object]:
+    return {
+        "text": msgspec.structs.asdict(lab.recipe.text),
+        "vocabulary_size": lab.vocabulary_size,
+        "context": lab.material.context,
+        "state_dict": chosen.weights,
+    }
+
+
+def _save_foreign(lab: TextLab, chosen: Trained, folder: Path) -> None:
+    from rigwise.train.text.foreign import ForeignModel, load_tokeniser
+
+    model = lab.build().model
+    assert isinstance(model, ForeignModel)
+    model.load_state_dict(chosen.weights)
+    model.save(folder)
+    named = lab.recipe.text.tokeniser
+    load_tokeniser(Path(lab.recipe.text.model if named == "auto" else named).expanduser()).save_pretrained(str(folder))
