@@ -1,4 +1,4 @@
-"""`rigwise train`: the guided experiment on a folder of pictures, or an earlier run again."""
+"""`rigwise train`: the guided experiment on pictures or texts, or an earlier run again."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 
 def train(
-    folder: Annotated[Path | None, typer.Argument(metavar="DATA", help=say("Folder of classes or of shards."))] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help=say("Folder of classes or of shards; texts, or JSONL."))
+    ] = None,
     recipe: Annotated[Path | None, typer.Option("--recipe", metavar="FILE", help=say("A recipe.toml."))] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model; of texts a local folder."))
+    ] = None,
     earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help=say("Go on with this run."))] = None,
     verdicts: Verdicts = None,
@@ -120,7 +124,7 @@ def _request(
     if folder is None:
         raise BadInput(
             say("DATA is missing"),
-            say("train needs a folder with one folder of pictures per class, or a run to repeat"),
+            say("train needs a folder with one folder of pictures per class, texts, or a run to repeat"),
             say("rigwise train DATA, or rigwise train --from RUN, or try the embedded pictures: rigwise demo"),
         )
     chosen = read_recipe(recipe) if recipe else Recipe()
