@@ -17,14 +17,15 @@ def recommend(trials: Sequence[TrialResult], no_gpu: str, repeat_command: str) -
 
     The rule: the fastest trial that is not clearly worse than the best one. Of pictures, the 95 % interval of the
     difference of the accuracies reaches zero; of texts, that of the difference of the mean validation losses, whose
-    errors are taken between sequences. Where speeds are within 5 %, the earlier trial: it changes less.
+    errors are taken between sequences; a loss that is not finite is never taken. Where speeds are within 5 %, the
+    earlier trial: it changes less.
 
     Args:
         trials: all rows of the comparison.
         no_gpu: why no GPU was used, in words; "" when one was.
         repeat_command: what repeats this run; the next command of a run on a GPU.
     """
-    full = [trial for trial in trials if _speed(trial) and trial.val_total]
+    full = [trial for trial in trials if _speed(trial) and trial.val_total and math.isfinite(_quality(trial))]
     if not full:
         return Recommendation(trial=None, because=say("No trial ran to the end."), next_step="rigwise check")
     best = max(full, key=_quality)
@@ -46,7 +47,7 @@ def _measured(chosen: TrialResult) -> str:
             "{speed} tokens/s and a loss of {loss} nats (perplexity {perplexity}) on {total} validation tokens.",
             speed=significant(_speed(chosen)),
             loss=significant(chosen.val_loss),
-            perplexity=significant(perplexity(chosen.val_loss)),
+            perplexity=_perplexity(chosen.val_loss),
             total=f"{chosen.val_total:,}",
         )
     return say(
@@ -55,6 +56,11 @@ def _measured(chosen: TrialResult) -> str:
         accuracy=percent(_accuracy(chosen)),
         total=chosen.val_total,
     )
+
+
+def _perplexity(loss: float) -> str:
+    value = perplexity(loss)
+    return significant(value) if math.isfinite(value) else say("beyond all numbers")
 
 
 def _against(chosen: TrialResult, other: TrialResult, as_good: bool) -> str:
