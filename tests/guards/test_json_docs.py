@@ -16,6 +16,7 @@ from rigwise.records.explanation import EXPLAIN_SCHEMA, ExplainReport
 from rigwise.records.exported import MODEL_SCHEMA, PREDICT_SCHEMA, ModelCard, PredictReport
 from rigwise.records.finding import CHECK_SCHEMA, CheckReport
 from rigwise.records.recording import RECORD_SCHEMA, RecordReport
+from rigwise.records.text import TextReview, TextSummary
 from rigwise.report.check_list import CHECKS_SCHEMA, CheckList
 
 PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
@@ -42,7 +43,11 @@ def structs(kind: Any) -> Iterator[type[msgspec.Struct]]:
         yield from structs(inner)
 
 
-ALL = sorted({struct for root in ROOTS for struct in structs(root)}, key=lambda struct: struct.__name__)
+INSIDE_TRAIN = (TextSummary, TextReview)
+"""Documented parts of what `rigwise train --json` prints."""
+ALL = sorted(
+    {struct for root in (*ROOTS, *INSIDE_TRAIN) for struct in structs(root)}, key=lambda struct: struct.__name__
+)
 
 
 def section(name: str) -> str:
