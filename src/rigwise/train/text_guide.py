@@ -71,4 +71,4 @@ class TextGuide(Guide[TextLab]):
     def conclude(self, lab: TextLab, chosen: Trained) -> None:
         """The worst documents, continuations, and the model."""
         lab.writer.fact("text_review", review_texts(lab, chosen, self._tokeniser))
-        leave_text_model(lab, chosen)
+        lab.writer.fact("model_note", leave_text_model(lab, chosen))

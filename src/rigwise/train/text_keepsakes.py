@@ -7,19 +7,21 @@ import torch
 
 from rigwise.errors import CannotWrite
 from rigwise.speech import say
+from rigwise.train.export.model_folder import FOLDER
 from rigwise.train.full_trial import Trained
-from rigwise.train.keepsakes import MODEL_FILE
 from rigwise.train.text.models import BUILT_IN
 from rigwise.train.text_lab import TextLab
 
-MODEL_FOLDER = "model"
+MODEL_FILE = "model.pt"
 
 
-def leave_text_model(lab: TextLab, chosen: Trained) -> None:
+def leave_text_model(lab: TextLab, chosen: Trained) -> str:
     """Write the model: the built-in one to model.pt, another to model/, or of LoRA its adapters alone.
 
     model.pt is for `torch.load(weights_only=True)`: the [text] section, vocabulary size, context and state dict; model/
     is what transformers or peft save, with the tokeniser.
+
+    Returns what is where, in words.
 
     Raises:
         CannotWrite: no space, or read-only.
@@ -29,11 +31,13 @@ def leave_text_model(lab: TextLab, chosen: Trained) -> None:
     try:
         if is_built_in:
             torch.save(_content(lab, chosen), folder / MODEL_FILE)
-        else:
-            _save_foreign(lab, chosen, folder / MODEL_FOLDER)
+            return say("{path}: the decoder's weights, for torch.load", path=folder / MODEL_FILE)
+        _save_foreign(lab, chosen, folder / FOLDER)
+        reader = say("peft, adapters alone") if lab.recipe.text.lora_rank else say("transformers")
+        return say("{path}: as it is read by {reader}", path=folder / FOLDER, reader=reader)
     except (OSError, RuntimeError) as error:
         raise CannotWrite(
-            say("cannot write {path}", path=folder / (MODEL_FILE if is_built_in else MODEL_FOLDER)),
+            say("cannot write {path}", path=folder / (MODEL_FILE if is_built_in else FOLDER)),
             str(error),
             say("free some space, then repeat: rigwise train --from {folder}", folder=folder),
         ) from error

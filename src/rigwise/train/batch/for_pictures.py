@@ -12,7 +12,7 @@ from rigwise.train.batch.child import MakeDevice
 from rigwise.train.batch.find import DEFAULT_EFFORT
 from rigwise.train.batch.for_lab import searched
 from rigwise.train.batch.search import Effort
-from rigwise.train.batch.training import TorchTraining, placed
+from rigwise.train.batch.training import TorchTraining
 from rigwise.train.picture_lab import PictureLab, PictureMaterial
 
 ENDLESS_STEPS = 2**31
@@ -30,7 +30,7 @@ class PictureTraining(msgspec.Struct, frozen=True, kw_only=True):
         torch.set_num_threads(recipe.cpu.num_threads)
         device = self.make_device()
         inputs = self.material.inputs(self.material.build(), batch_size, device)
-        model = placed(inputs.model, device.torch_device)
+        model = inputs.model.to(device.torch_device).train()
         batches = iter(inputs.train_batches(ENDLESS_STEPS, 0))
         return TorchTraining(
             model=model,

@@ -14,7 +14,7 @@ from rigwise.train.batch.child import MakeDevice
 from rigwise.train.batch.find import DEFAULT_EFFORT
 from rigwise.train.batch.for_lab import searched
 from rigwise.train.batch.search import Effort
-from rigwise.train.batch.training import TorchTraining, placed
+from rigwise.train.batch.training import TorchTraining
 from rigwise.train.text_lab import TextLab, TextMaterial
 
 ENDLESS_STEPS = 2**31
@@ -32,7 +32,7 @@ class TextTraining(msgspec.Struct, frozen=True, kw_only=True):
         torch.set_num_threads(recipe.cpu.num_threads)
         device = self.make_device()
         built = self.material.build()
-        model = placed(built.model, device.torch_device)
+        model = built.model.to(device.torch_device).train()
         stream = self.material.stream("train", batch_size)
         batches = chain([stream.worst_batch()], stream.train_batches(ENDLESS_STEPS))
 

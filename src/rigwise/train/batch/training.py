@@ -74,16 +74,6 @@ class TorchTraining(msgspec.Struct, kw_only=True):
         self.optimizer.load_state_dict(content["optimizer"])
 
 
-def placed(model: nn.Module, device: torch.device) -> nn.Module:
-    """The model in training mode on a device.
-
-    It is not moved where it is already: of fake tensors `Module.to` swaps parameters, and refuses those that something
-    refers to weakly, as torch itself does for a while after they were initialised (torch 2.14).
-    """
-    away = any(parameter.device != device for parameter in model.parameters())
-    return (model.to(device) if away else model).train()
-
-
 def worst_first(sizes: Sequence[float], batch_size: int) -> list[int]:
     """The order of samples in which the largest make the first batch and the others follow as they come.
 
