@@ -10,6 +10,7 @@ from rigwise.errors import BadInput
 from rigwise.train.preparation import PreparedPictures, PreparedTexts, Request, prepare
 from rigwise.train.progress import Silent
 from rigwise.train.repeat import Earlier
+from rigwise.train.text.choices import with_choices
 from rigwise.train.text.ledger import FILE_NAME, read_text_lines, text_lines
 
 
@@ -33,6 +34,18 @@ def test_data_is_recognised_by_itself(tmp_path: Path) -> None:
     pictures = prepare(asked(draw_easy_pictures(tmp_path / "pictures"), tmp_path, model="resnet18"), Silent())
     assert isinstance(pictures, PreparedPictures)
     assert (pictures.recipe.model.name, pictures.recipe.text.model) == ("resnet18", "tiny")
+
+
+def test_the_learning_rate_follows_the_model_unless_it_is_given() -> None:
+    def rate(model: str | None, **text: object) -> tuple[float, float]:
+        recipe = with_choices(text_recipe(**text), model)
+        return recipe.training.learning_rate, recipe.text.learning_rate
+
+    assert rate(None) == (3e-3, 3e-3)
+    assert rate("/a/folder") == (5e-5, 5e-5)
+    assert rate("/a/folder", lora_rank=4) == (2e-4, 2e-4)
+    assert rate("/a/folder", learning_rate=1e-4) == (1e-4, 1e-4)
+    assert with_choices(with_choices(text_recipe(), None), None) == with_choices(text_recipe(), None)
 
 
 def test_a_repeat_keeps_the_split_and_names_what_changed(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from rigwise.train.preflight.preflight import LoaderPlan, preflight
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import Earlier
+from rigwise.train.text.choices import with_choices
 from rigwise.train.text.corpus import TextPlan, read_texts
 from rigwise.train.text.layout import is_text
 from rigwise.train.text.ledger import TextLedger, same_text_split, text_changes
@@ -93,7 +94,7 @@ def prepare(request: Request, progress: Progress) -> PreparedPictures | Prepared
     for concern in preflight(LoaderPlan(num_threads=recipe.loader.num_threads)):
         progress.tell(say("{because}; {next_step}", because=concern.because, next_step=concern.next_step))
     if of_texts:
-        return _texts(request, _with_text_model(recipe, request.model), progress)
+        return _texts(request, with_choices(recipe, request.model), progress)
     return _pictures(request, _with_model(recipe, request.model), progress)
 
 
@@ -101,12 +102,6 @@ def _with_model(recipe: Recipe, name: str | None) -> Recipe:
     if name is None:
         return recipe
     return msgspec.structs.replace(recipe, model=msgspec.structs.replace(recipe.model, name=name))
-
-
-def _with_text_model(recipe: Recipe, name: str | None) -> Recipe:
-    if name is None:
-        return recipe
-    return msgspec.structs.replace(recipe, text=msgspec.structs.replace(recipe.text, model=name))
 
 
 def _pictures(request: Request, recipe: Recipe, progress: Progress) -> PreparedPictures:

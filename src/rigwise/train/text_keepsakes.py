@@ -9,7 +9,7 @@ from rigwise.errors import CannotWrite
 from rigwise.speech import say
 from rigwise.train.export.model_folder import FOLDER
 from rigwise.train.full_trial import Trained
-from rigwise.train.text.models import BUILT_IN
+from rigwise.train.text.choices import BUILT_IN
 from rigwise.train.text_lab import TextLab
 
 MODEL_FILE = "model.pt"

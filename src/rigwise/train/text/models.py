@@ -7,10 +7,9 @@ from torch import nn
 from rigwise.errors import BadInput
 from rigwise.speech import say
 from rigwise.train.recipe_sections import Recipe
+from rigwise.train.text.choices import BUILT_IN
 from rigwise.train.text.decoder import Decoder
 from rigwise.train.text.tokeniser import BYTES, Tokeniser, find_tokeniser
-
-BUILT_IN = "tiny"
 
 
 class BuiltText(msgspec.Struct, frozen=True, kw_only=True):
