@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from cli.one_clear_error import assert_one_clear_error
+from cli.started import Started
 from text_laboratory import documents, text_recipe, write_records, write_texts
 
+from rigwise.telemetry.reading import load_run
 from rigwise.train.recipe import write_recipe
 
 Run = Callable[..., Any]
@@ -23,7 +25,7 @@ def texts(tmp_path: Path) -> Path:
 @pytest.fixture
 def text_toml(tmp_path: Path) -> Path:
     path = tmp_path / "text.toml"
-    path.write_text(write_recipe(text_recipe(steps=4)))
+    path.write_text(write_recipe(text_recipe(steps=8)))
     return path
 
 
@@ -32,7 +34,9 @@ def losses(run: Path) -> list[tuple[str, int, float]]:
         return connection.execute("SELECT trial, step, loss FROM steps ORDER BY trial, step").fetchall()
 
 
-def test_a_run_its_repeat_and_one_after_a_change(rigwise: Run, texts: Path, text_toml: Path, tmp_path: Path) -> None:
+def test_a_run_its_resumption_its_repeat_and_one_after_a_change(
+    rigwise: Run, begin: Callable[..., Started], texts: Path, text_toml: Path, tmp_path: Path
+) -> None:
     first = rigwise("train", texts, "--recipe", text_toml, "--out", tmp_path / "first")
     assert first.returncode == 0, first.stderr
     for expected in ("texts · 30 documents", "tokens/s", "random weights", "perplexity", "report.html", "learned"):
@@ -40,6 +44,18 @@ def test_a_run_its_repeat_and_one_after_a_change(rigwise: Run, texts: Path, text
     names = {path.name for path in (tmp_path / "first").iterdir()}
     assert names >= {"manifest.json", "run.sqlite", "report.html", "recipe.toml", "lock.txt", "texts.tsv", "model.pt"}
     assert "What the texts are" in (tmp_path / "first" / "report.html").read_text()
+
+    arguments = ("--recipe", str(text_toml), "--out", str(tmp_path / "killed"))
+    killed = begin(text_toml, tmp_path / "killed", str(texts), *arguments).until(lambda run: run.num_steps() > 1)
+    killed.process.kill()
+    killed.process.communicate()
+    resumed = rigwise("train", "--resume", tmp_path / "killed")
+    assert resumed.returncode == 0, resumed.stderr
+    assert losses(tmp_path / "killed") == losses(tmp_path / "first")
+    before, after = (load_run(tmp_path / name) for name in ("first", "killed"))
+    assert before.text_review is not None
+    assert after.text_review is not None
+    assert after.text_review.continuations == before.text_review.continuations
 
     again = rigwise("train", "--from", tmp_path / "first", "--out", tmp_path / "second", "--json")
     assert again.returncode == 0, again.stderr

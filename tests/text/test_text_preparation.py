@@ -41,7 +41,7 @@ def test_the_learning_rate_follows_the_model_unless_it_is_given() -> None:
         recipe = with_choices(text_recipe(**text), model)
         return recipe.training.learning_rate, recipe.text.learning_rate
 
-    assert rate(None) == (3e-3, 3e-3)
+    assert rate(None) == (1e-3, 1e-3)
     assert rate("/a/folder") == (5e-5, 5e-5)
     assert rate("/a/folder", lora_rank=4) == (2e-4, 2e-4)
     assert rate("/a/folder", learning_rate=1e-4) == (1e-4, 1e-4)

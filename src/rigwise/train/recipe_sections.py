@@ -57,7 +57,7 @@ class TextSection(msgspec.Struct, frozen=True, kw_only=True):
     heads: int = 4
     """Of the built-in model."""
     learning_rate: float = 0.0
-    """Instead of that under [training]; 0 means 3e-3 for the built-in model, 5e-5 for a folder, 2e-4 for adapters."""
+    """Instead of that under [training]; 0 means 1e-3 for the built-in model, 5e-5 for a folder, 2e-4 for adapters."""
     lora_rank: int = 0
     """Rank of LoRA adapters on a Hugging Face model, whose own weights then stay as they are; 0 trains all of them."""
     lora_alpha: int = 0
