@@ -116,7 +116,7 @@ class Bucketed:
     def __init__(self, table: TokenTable, *, context: int, batch_size: int, seed: int, sort: bool = True) -> None:
         self._table, self._context, self._batch_size, self._seed = table, context, batch_size, seed
         self._sorted = sort
-        self._usable = np.array([index for index in range(table.num_documents) if _has_target(table, index, context)])
+        self._usable = np.flatnonzero(table.num_before_learned < context)
         if not len(self._usable):
             raise ValueError("no document has anything to learn within the context")
         self._lengths = np.minimum(table.document_lengths - 1, context)
@@ -128,7 +128,7 @@ class Bucketed:
 
     def rows(self, step: int) -> list[Sequence]:
         """Those of one batch."""
-        return [self._row(index) for index in self._members(step)]
+        return [self._row(index) for index in self._members(step).tolist()]
 
     def lengths(self, step: int) -> Ints:
         """Of each document, as far as it is read."""
@@ -137,7 +137,7 @@ class Bucketed:
     def worst(self) -> list[Sequence]:
         """The longest documents."""
         longest = self._usable[np.argsort(-self._lengths[self._usable], kind="stable")]
-        return [self._row(index) for index in np.resize(longest[: self._batch_size], self._batch_size)]
+        return [self._row(index) for index in np.resize(longest[: self._batch_size], self._batch_size).tolist()]
 
     def _members(self, step: int) -> Ints:
         together = max(1, min(BATCHES_PER_BUCKETING, self.num_per_epoch // self._batch_size))
@@ -152,14 +152,8 @@ class Bucketed:
         return members[place * self._batch_size : (place + 1) * self._batch_size]
 
     def _row(self, index: int) -> Sequence:
-        tokens, learned = self._table.document(int(index), 0, self._context + 1)
+        tokens, learned = self._table.document(index, 0, self._context + 1)
         return labelled(tokens, learned, np.zeros(len(tokens), np.int64))
-
-
-def _has_target(table: TokenTable, index: int, context: int) -> bool:
-    parts = slice(int(table.first_parts[index]), int(table.first_parts[index + 1]))
-    first = int(np.argmax(table.learned[parts]))
-    return bool(table.lengths[parts][:first].sum() < context)
 
 
 class Piece(NamedTuple):

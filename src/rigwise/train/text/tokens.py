@@ -72,6 +72,14 @@ class TokenTable(msgspec.Struct, frozen=True, kw_only=True):
         lengths: Ints = sums[self.first_parts[1:]] - sums[self.first_parts[:-1]] + 2
         return lengths
 
+    @property
+    def num_before_learned(self) -> Ints:
+        """`(D,)` tokens of each document between its start and the first one to be learned."""
+        sums = np.concatenate([[0], np.cumsum(self.lengths)])
+        inside = sums[:-1] - np.repeat(sums[self.first_parts[:-1]], np.diff(self.first_parts))
+        found: Ints = np.minimum.reduceat(np.where(self.learned, inside, np.iinfo(np.int64).max), self.first_parts[:-1])
+        return found
+
     def document(self, index: int, first: int = 0, count: int | None = None) -> tuple[Ints, Flags]:
         """At most `count` tokens `(T,)` of a document from `first` on, and which of them are to be learned.
 
