@@ -89,7 +89,11 @@ def test_the_worst_documents_come_first_with_what_surprised(make_text_lab: MakeL
 def test_prompts_are_bucketed_and_only_completions_are_counted(make_text_lab: MakeLab, tmp_path: Path) -> None:
     lab = make_text_lab(root=sums(tmp_path / "sums.jsonl"))
     assert not lab.material.packed
-    rows = {row.name: row for row in run_experiment(lab).rows}
+    experiment = run_experiment(lab)
+    rows = {row.name: row for row in experiment.rows}
+    prompts = [each.prompt for each in review_texts(lab, experiment.trained["cpu fp32"], ByteTokeniser()).continuations]
+    assert prompts
+    assert all(prompt.endswith(" then ") for prompt in prompts)
     expected = sum(len(str(int(document.record))) + 1 for document in lab.texts.val)
     assert rows["cpu fp32"].val_total == expected
     said = " ".join(batching_notes(lab, ByteTokeniser()))

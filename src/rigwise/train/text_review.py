@@ -90,13 +90,14 @@ def _token(tokeniser: Tokeniser, token: int) -> str:
 def _continuations(
     lab: TextLab, chosen: Trained, tokeniser: Tokeniser, documents: tuple[Document, ...], table: TokenTable
 ) -> Iterator[Continuation]:
-    """How the model goes on after the beginning of a few documents it never saw."""
+    """How the model goes on after the prompts, or else the beginnings, of a few documents it never saw."""
     built = lab.build()
     built.model.load_state_dict(chosen.weights)
     model = built.model.to(lab.device.torch_device).eval()
     with lab.device.using(), torch.random.fork_rng(devices=[]):
         for index in range(min(NUM_CONTINUED, len(documents))):
-            tokens = table.document(index)[0][:PROMPT_TOKENS].tolist()
+            prompt = int(table.num_before_learned[index])
+            tokens = table.document(index, 0, 1 + (prompt or PROMPT_TOKENS))[0].tolist()
             found = continued(model, tokens, CONTINUED_TOKENS, lab.material.context, lab.device)
             yield Continuation(
                 name=printable(documents[index].name), prompt=tokeniser.decode(tokens), text=tokeniser.decode(found)
