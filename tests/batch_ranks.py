@@ -54,7 +54,7 @@ def miss(how: str, rank: int, store: str, tell: Tell, folder: Path) -> None:
     join(rank, store)
     dist.barrier()
     if rank == 1:
-        time.sleep(5 if how == "sleeps" else 0)
+        time.sleep(3 if how == "sleeps" else 0)
         return
     try:
         TorchRanks(limit_seconds=2.0).smallest_and_largest(24)

@@ -356,6 +356,23 @@ def held_elsewhere(total_bytes: int, left_bytes: int) -> SharedGpu:
     return SharedGpu(total_bytes, left_bytes)
 
 
+class BorrowedGpu(SimulatedGpu):
+    """Others take so much for a moment in the middle, and give it back."""
+
+    def __init__(self, limit_bytes: int, taken_bytes: int) -> None:
+        super().__init__(simulate_vram(limit_bytes))
+        self._taken_bytes, self._asked = taken_bytes, 0
+
+    def memory(self) -> DeviceMemory:
+        self._asked += 1
+        now = super().memory()
+        return msgspec.structs.replace(now, free=now.free - self._taken_bytes) if self._asked == 5 else now
+
+
+def borrowed(limit_bytes: int, taken_bytes: int) -> BorrowedGpu:
+    return BorrowedGpu(limit_bytes, taken_bytes)
+
+
 class DecodingGpu(SimulatedGpu):
     """A library takes 1 MiB more each time the memory is asked for, outside of PyTorch."""
 

@@ -18,6 +18,7 @@ LIBRARY = {
     "TorchTraining": "train.batch.training",
     "ceilings": "train.ceilings.measure",
     "find_batch": "train.batch.find",
+    "find_lr": "train.knobs.find_lr",
     "gradient_parity": "train.batch.parity",
     "out_of_memory": "train.batch.recognise",
     "part": "train.ceilings.parts",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 
+import numpy as np
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
 
 from rigwise.records.audit import AuditReport, Suspect
@@ -53,9 +54,9 @@ def draw_set(
 
 def recoloured(image: Image.Image, colour: tuple[int, int, int]) -> Image.Image:
     """The picture with another colour where its top left pixel's colour is."""
-    plain = image.getpixel((0, 0))
-    image.putdata([colour if pixel == plain else pixel for pixel in image.get_flattened_data()])
-    return image
+    pixels = np.array(image)
+    pixels[(pixels == pixels[0, 0]).all(axis=-1)] = colour
+    return Image.fromarray(pixels)
 
 
 def audited(root: Path, **plan: object) -> AuditReport:

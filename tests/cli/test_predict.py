@@ -40,7 +40,7 @@ def answered(finished_run: tuple[Path, Path]) -> dict[str, Any]:
         [sys.executable, "-m", "rigwise", "predict", run, drawn, "--json", "--top", "3"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "looking at pictures\n")
+    assert (done.returncode, done.stderr) == (0, "opening the model\nlooking at pictures\n")
     return json.loads(done.stdout)
 
 

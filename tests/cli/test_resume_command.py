@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from cli.one_clear_error import assert_one_clear_error
 from cli.started import Started
+from safetensors.torch import load_file
 
+from rigwise.records.run import RunRecord
 from rigwise.telemetry.reading import load_run
 from rigwise.train.checkpoint.run_lock import RunLock
 
@@ -20,8 +22,8 @@ Begin = Callable[..., Started]
 
 
 def same_model(one: Path, other: Path) -> bool:
-    states = [torch.load(run / "model.pt", weights_only=True)["state_dict"] for run in (one, other)]
-    return all(torch.equal(value, states[1][key]) for key, value in states[0].items())
+    first, second = (load_file(run / "model" / "weights.safetensors") for run in (one, other))
+    return all(torch.equal(value, second[key]) for key, value in first.items())
 
 
 def test_killed_then_interrupted_it_ends_as_a_run_that_was_not(
@@ -30,7 +32,7 @@ def test_killed_then_interrupted_it_ends_as_a_run_that_was_not(
     out, (whole, _) = tmp_path / "run", finished_run
     run = begin(recipe, out).until(lambda each: each.num_steps() > 1)
     run.process.kill()
-    run.process.wait()
+    run.process.communicate()
     assert not load_run(out).finished
     again = begin(recipe, out, "--resume", str(out)).until(lambda each: each.num_steps() > 6).send(signal.SIGINT)
     assert again.ended().returncode == 130
@@ -40,28 +42,33 @@ def test_killed_then_interrupted_it_ends_as_a_run_that_was_not(
     assert shown.returncode == 0, shown.stderr
     assert "resumed" in shown.stdout
     before, after = load_run(whole), load_run(out)
-    assert [(step.trial, step.step, step.loss) for step in after.steps] == [
-        (step.trial, step.step, step.loss) for step in before.steps
-    ]
+    assert losses(after) == losses(before)
     assert [row.name for row in after.trials] == [row.name for row in before.trials]
-    assert (after.confusion.counts if after.confusion else 0) == (before.confusion.counts if before.confusion else 1)
-    assert [each.path for each in after.predictions] == [each.path for each in before.predictions]
     assert after.audit is not None
     assert after.audit.counterfactual is not None
-    assert same_model(whole, out) or after.recommendation != before.recommendation
+    assert before.recommendation is not None
+    assert after.recommendation is not None
+    if after.recommendation.trial == before.recommendation.trial:  # speeds decide between two of equal accuracy
+        assert after.confusion == before.confusion
+        assert [each.path for each in after.predictions] == [each.path for each in before.predictions]
+        assert same_model(whole, out)
     assert not (out / "checkpoints").exists()
+
+
+def losses(run: RunRecord) -> list[tuple[str, int, float]]:
+    return [(step.trial, step.step, step.loss) for step in run.steps]
 
 
 def test_a_finished_run_is_shown_and_nothing_is_done(
     rigwise: Run, finished_run: tuple[Path, Path], tmp_path: Path
 ) -> None:
     run = shutil.copytree(finished_run[0], tmp_path / "run")
-    before = (run / "model.pt").stat().st_mtime_ns
+    before = (run / "model" / "weights.safetensors").stat().st_mtime_ns
     shown = rigwise("train", "--resume", run)
     assert shown.returncode == 0
     assert f"{run} is finished: nothing is left to resume" in shown.stderr
     assert "cpu fp32" in shown.stdout
-    assert (run / "model.pt").stat().st_mtime_ns == before
+    assert (run / "model" / "weights.safetensors").stat().st_mtime_ns == before
 
 
 def unfinished(finished: Path, run: Path, *forgotten: str) -> Path:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,27 @@ def test_a_picture_that_looks_like_another_format_is_fine(
     run = rigwise("train", pictures, "--recipe", recipe, "--out", tmp_path / "run")
     assert run.returncode == 0, run.stderr
     assert "skipped" not in run.stdout
+
+
+def test_peaks_knobs_and_the_learning_rate_reach_json_page_and_recipe(
+    rigwise: Run, pictures: Path, recipe: Path, tmp_path: Path
+) -> None:
+    asked = recipe.read_text().replace("label_smoothing = 0.0", "label_smoothing = 0.1")
+    recipe.write_text(asked.replace('precision = "auto"', 'precision = "fp32"'))
+    run = rigwise("train", pictures, "--recipe", recipe, "--out", tmp_path / "run", "--find-lr", "--json")
+    assert run.returncode == 0, run.stderr
+    printed = json.loads(run.stdout)
+    assert [one["name"] for one in printed["knobs"]["knobs"]] == ["label_smoothing = 0.1", "precision"]
+    (peak,) = printed["knobs"]["peaks"]
+    assert (peak["trial"], peak["why_not"]) == ("cpu fp32", "")
+    assert peak["predicted"]["activations_bytes"] > 0
+    found = printed["lr_search"]
+    assert found["points"]
+    kept = tomllib.loads((tmp_path / "run" / "recipe.toml").read_text())["training"]["learning_rate"]
+    assert kept == pytest.approx(found["suggestion"] or 1e-3, rel=0.06)
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert 'id="memory"' in page
+    assert 'id="learning-rate-curve"' in page
 
 
 def test_ceilings_reach_terminal_json_and_page(rigwise: Run, pictures: Path, recipe: Path, tmp_path: Path) -> None:

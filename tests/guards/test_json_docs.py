@@ -15,6 +15,8 @@ from rigwise.records.difference import DIFF_SCHEMA, Difference
 from rigwise.records.explanation import EXPLAIN_SCHEMA, ExplainReport
 from rigwise.records.exported import MODEL_SCHEMA, PREDICT_SCHEMA, ModelCard, PredictReport
 from rigwise.records.finding import CHECK_SCHEMA, CheckReport
+from rigwise.records.knobs import KNOBS_SCHEMA, KnobsReport
+from rigwise.records.learning_rate import LEARNING_RATE_SCHEMA, LearningRateSearch
 from rigwise.records.recording import RECORD_SCHEMA, RecordReport
 from rigwise.records.text import TextReview, TextSummary
 from rigwise.report.check_list import CHECKS_SCHEMA, CheckList
@@ -27,6 +29,8 @@ ROOTS = {
     CheckList: CHECKS_SCHEMA,
     RecordReport: RECORD_SCHEMA,
     Difference: DIFF_SCHEMA,
+    KnobsReport: KNOBS_SCHEMA,
+    LearningRateSearch: LEARNING_RATE_SCHEMA,
     ExplainReport: EXPLAIN_SCHEMA,
     ModelCard: MODEL_SCHEMA,
     PredictReport: PREDICT_SCHEMA,

@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "subprocess": {"sources"},
     "multiprocessing": {"sources"},
     "torch": {"train", "bench", "integrations"},
+    "bitsandbytes": {"train"},
     "timm": {"train"},
     "numpy": {"train"},
     "PIL": {"train"},

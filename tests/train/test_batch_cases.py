@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import batch_trainings as trainings
+import msgspec
 import pytest
 
 import rigwise
@@ -140,3 +141,32 @@ def test_b106_before_each_trial_the_holder_is_named() -> None:
     assert others_on(trainings.simulated(24 * GIB), lambda uuid: asked.append(uuid) or []) == ""
     assert others_on(CpuDevice(), lambda uuid: asked.append(uuid) or []) == ""
     assert asked == []
+
+
+def test_another_program_that_takes_more_with_every_step_is_no_leak_of_the_training() -> None:
+    """What grew is still held once the probe is gone."""
+    with pytest.raises(NoBatchHolds) as caught:
+        rigwise.find_batch(
+            trainings.real,
+            most=4,
+            start=1,
+            effort=Effort(soak_steps=20),
+            make_device=partial(trainings.DecodingGpu, 400 * MIB),
+            holders=lambda uuid: [msgspec.structs.replace(HOLDER, used_bytes=30 * MIB)],
+        )
+    assert caught.value.cause == "other_process"
+    assert "notebook (PID 4711)" in caught.value.why
+
+
+def test_memory_that_others_took_and_gave_back_is_no_reason_for_a_smaller_batch() -> None:
+    with pytest.raises(NoBatchHolds) as caught:
+        rigwise.find_batch(
+            trainings.real,
+            most=4,
+            start=4,
+            effort=SHORT,
+            make_device=partial(trainings.borrowed, 16 * GIB, 15 * GIB),
+            holders=lambda uuid: [],
+        )
+    assert caught.value.cause == "other_process"
+    assert "other programs took 15.0 GiB while it ran" in caught.value.why

@@ -50,7 +50,7 @@ def test_the_size_found_is_trained_and_reported(make_lab: MakeLab) -> None:
 
 
 def test_kept_pictures_stay_here_and_the_search_goes_on_without(make_lab: MakeLab, tmp_path: Path) -> None:
-    make_device = partial(trainings.simulated, 20 * MIB)
+    make_device = partial(trainings.simulated, 200 * MIB)
     plain = make_lab(device=make_device())
     request = CacheRequest(
         wish="on",

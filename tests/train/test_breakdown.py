@@ -9,10 +9,10 @@ import pytest
 from torch._subclasses.fake_tensor import DataDependentOutputException
 from training_lab import TINY_MODEL
 
-from rigwise.telemetry.reading import load_run
+import rigwise
+from rigwise.records.batch import BatchProbe
 from rigwise.train.batch.breakdown import Prediction, predict, traced
-from rigwise.train.batch.for_pictures import PictureTraining, with_found_batch
-from rigwise.train.batch.search import Effort
+from rigwise.train.batch.for_pictures import PictureTraining
 from rigwise.train.batch.sizes import first_size
 from rigwise.train.picture_lab import PictureLab
 from rigwise.train.step.plan import SMALLEST_BATCH
@@ -36,10 +36,17 @@ def test_the_search_on_a_timm_model_starts_where_the_trace_says(make_lab: MakeLa
     most = len(lab.pictures.train)
     prediction = predict(build, make_device, smallest=SMALLEST_BATCH, most=most, silence_seconds=60.0)
     assert prediction.batch_size is not None
-    with_found_batch(lab, make_device, Effort(soak_steps=1))
-    lab.writer.flush()
-    first = next(event for event in load_run(lab.folder.path).events if event.kind == "batch search")
-    assert first.text.startswith(f"batch {first_size(prediction.batch_size, SMALLEST_BATCH, most)} ")
+    with pytest.raises(Probed) as caught:
+        rigwise.find_batch(build, most=most, smallest=SMALLEST_BATCH, make_device=make_device, told=end_the_search)
+    assert caught.value.args == (first_size(prediction.batch_size, SMALLEST_BATCH, most),)
+
+
+class Probed(Exception):
+    """The first size that was tried."""
+
+
+def end_the_search(probe: BatchProbe) -> None:
+    raise Probed(probe.batch_size)
 
 
 @pytest.mark.parametrize("model", [TINY_MODEL, ATTENTION_MODEL], ids=["BatchNorm", "attention"])

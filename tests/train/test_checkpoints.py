@@ -47,6 +47,21 @@ def test_it_goes_on_bit_equal_from_the_last_checkpoint(
         assert loop.found.values["best"] == min(uninterrupted.losses[: loop.found.step])
 
 
+def test_a_loss_that_rounds_otherwise_is_the_same_and_one_percent_is_not(tmp_path: Path) -> None:
+    model = network()
+    rigwise.Checkpoints(tmp_path).save(step=1, batch_size=4, replay=lambda: 2.0, model=model)
+    assert rigwise.Checkpoints(tmp_path).restore(replay=lambda: 2.01, model=model) is not None
+    with pytest.raises(CannotTell, match="did not go on"):
+        rigwise.Checkpoints(tmp_path).restore(replay=lambda: 2.05, model=model)
+
+
+def test_what_a_killed_process_was_writing_is_removed_by_the_next(tmp_path: Path) -> None:
+    PlainLoop(tmp_path).run(4)
+    (tmp_path / "step000000006.unfinished").write_bytes(b"half")
+    assert PlainLoop(tmp_path).step == 4
+    assert [path.suffix for path in tmp_path.iterdir()] == [".pt", ".pt"]
+
+
 def test_two_are_kept_and_nothing_else_is_left(tmp_path: Path) -> None:
     loop = PlainLoop(tmp_path).run(9)
     assert [path.name[:13] for path in checkpoint_files(tmp_path)] == ["step000000008", "step000000006"]
@@ -140,7 +155,9 @@ def test_another_recipe_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
     [
         ({}, "model: in the checkpoint, but not given"),
         ({"model": network(), "ema": network()}, "ema: not in the checkpoint, which holds model"),
-        ({"model": nn.Linear(6, 8)}, "model: weight is not in the checkpoint"),
+        ({"model": nn.Linear(6, 8)}, "model was Sequential, and is Linear here"),
+        ({"model": nn.Sequential(nn.Linear(6, 8))}, "model: 1.weight is in the checkpoint only"),
+        ({"model": network().double()}, "model: 0.weight is (8, 6) float32 in the checkpoint, (8, 6) float64 here"),
         ({"model": nn.Sequential(*network(), nn.Identity(), nn.Linear(3, 1))}, "model: 5.weight is not in the"),
     ],
 )
@@ -151,6 +168,18 @@ def test_another_model_is_named_by_its_first_difference(
     with pytest.raises(BadInput) as refused:
         rigwise.Checkpoints(tmp_path).restore(**parts)
     assert first in refused.value.why
+
+
+def test_another_optimiser_is_named(tmp_path: Path) -> None:
+    model = network()
+    adamw, sgd = torch.optim.AdamW(model.parameters()), torch.optim.SGD(model.parameters(), lr=0.1)
+    rigwise.Checkpoints(tmp_path).save(step=1, batch_size=4, optimizer=adamw)
+    with pytest.raises(BadInput) as refused:
+        rigwise.Checkpoints(tmp_path).restore(optimizer=sgd)
+    assert refused.value.why == "optimizer was AdamW, and is SGD here"
+    fewer = torch.optim.AdamW(network()[:1].parameters())
+    with pytest.raises(BadInput, match="does not fit"):
+        rigwise.Checkpoints(tmp_path).restore(optimizer=fewer)
 
 
 def test_buffers_that_a_state_dict_leaves_out_are_kept_too(tmp_path: Path) -> None:

@@ -17,16 +17,20 @@ import safetensors.torch
 import timm
 import torch
 from exported_models import leave_elsewhere
+from simulated_gpu import SimulatedGpu
 from torch import Tensor, nn
 
 from rigwise.errors import BadInput, CannotWrite
+from rigwise.telemetry.run_folder import create_run_folder
 from rigwise.train.export.asking import probabilities
 from rigwise.train.export.folder import write_folder
 from rigwise.train.export.model_folder import ExportedModel, card_text, open_model
+from rigwise.train.export.pictures import leave_model, trained_model
 from rigwise.train.export.program import exported, loaded
 from rigwise.train.full_trial import Trained
 from rigwise.train.picture_lab import PictureLab
 from rigwise.train.step.device import CpuDevice
+from rigwise.train.step.vram_simulation import simulate_vram
 
 
 class Colours(nn.Module):
@@ -122,6 +126,16 @@ def test_a_network_that_cannot_be_exported_leaves_its_weights_and_the_reason(
     with pytest.raises(BadInput) as refused:
         open_model(tmp_path / "run")
     assert card.why_no_program in refused.value.why
+
+
+def test_fp32_that_does_not_fit_the_gpu_any_more_is_scored_on_the_cpu(
+    exported_model: ExportedModel, trained: tuple[PictureLab, Trained], tmp_path: Path
+) -> None:
+    lab, left = trained
+    gpu = SimulatedGpu(simulate_vram(4096))
+    lab = msgspec.structs.replace(lab, device=gpu, folder=create_run_folder(tmp_path / "run"))
+    result = msgspec.structs.replace(left.result, device=gpu.name)
+    assert leave_model(lab, result, trained_model(trained[0], left)).accuracy == exported_model.card.accuracy
 
 
 def test_the_same_network_without_the_habit_can(trained: tuple[PictureLab, Trained], tmp_path: Path) -> None:

@@ -21,13 +21,14 @@ from rigwise.train.batch.search import Effort
 from rigwise.train.batch.verdict import NoBatchHolds
 from rigwise.units import GIB, MIB
 
-SHORT = Effort(soak_steps=30, silence_seconds=30.0)
+SHORT = Effort(soak_steps=16, silence_seconds=30.0)
+"""Long enough for growth to show: three steps that settle, and twelve."""
 
 
 def find(build: Callable[[int], Any], most: int = 1000, **options: Any) -> BatchSearch:
     found = rigwise.find_batch(build, most=most, **options)
     assert isinstance(found, BatchSearch)
-    assert found.proof.steps >= 30
+    assert found.proof.steps >= 16
     return found
 
 
@@ -112,7 +113,7 @@ def test_a4_b28_the_worst_batch_first_finds_it_in_the_first_step() -> None:
 
 
 def test_a_sample_met_late_is_waited_for_at_smaller_sizes() -> None:
-    """Batch 64 meets the long text in step 10; a batch of 16 meets it after the 30 steps of its soak."""
+    """Batch 64 meets the long text in step 10; a batch of 16 meets it after the 16 steps of its soak."""
     lengths = tuple([1] * 600 + [64] + [1] * 600)
     found = find_within(64 * MIB, partial(trainings.worst_lengths, lengths, False), most=64)
     assert found.batch_size in range(10, 14)
@@ -121,7 +122,7 @@ def test_a_sample_met_late_is_waited_for_at_smaller_sizes() -> None:
 
 def test_b01_b18_each_size_starts_in_a_fresh_process() -> None:
     """A probe that leaves memory behind takes none from the next one."""
-    found = find_within(16 * MIB, partial(trainings.of_kind, trainings.KeepsOnce))
+    found = find_within(16 * MIB, partial(trainings.of_kind, trainings.KeepsOnce), most=16)
     again = [probe for probe in found.probes if probe.batch_size == found.batch_size]
     assert len({probe.free_at_start_bytes for probe in found.probes}) == 1
     assert len(again) == 2
@@ -142,8 +143,7 @@ def test_b12_every_probe_takes_training_steps() -> None:
 def test_b17_the_chosen_size_comes_with_its_evidence() -> None:
     found = ordinary()
     assert f"batch {found.batch_size} takes" in found.notes[0]
-    assert f"a step at batch {found.batch_size} needs at least" in found.notes[1]
-    assert found.notes[1].endswith("MiB was measured")
+    assert "MiB predicted without running: parameters 0.0361 MiB, gradients" in found.notes[1]
     assert {peak.phase for peak in found.proof.peaks} == {"build", "train", "validation", "checkpoint", "soak"}
 
 
@@ -290,7 +290,7 @@ def test_b13_b98_the_callers_process_is_untouched() -> None:
         torch.manual_seed(1)
         for step in range(4):
             if search and step == 2:
-                find_within(16 * MIB)
+                find_within(16 * MIB, most=2)
             training.train_step(step)
         weights = [parameter.detach().clone() for parameter in training.model.parameters()]
         return weights, (random.random(), np.random.random(), torch.rand(1).item(), torch.is_grad_enabled())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 from killed_runs import STEPS, Dying, assert_same_run, begin, end, losses, to_the_end, wait_until
@@ -17,11 +18,13 @@ from torch import nn
 
 import rigwise
 from rigwise.errors import BadInput, CannotTell
+from rigwise.records.run import RunRecord, TrialResult
 from rigwise.telemetry.reading import load_run
 from rigwise.train.checkpoint.checkpoint_file import checkpoint_files
 from rigwise.train.checkpoint.run_checkpoints import RunCheckpoints
 from rigwise.train.checkpoint.run_lock import RunLock
 from rigwise.train.experiment import run_experiment
+from rigwise.train.full_trial import run_full_trial
 from rigwise.train.picture_lab import PictureLab
 from rigwise.train.recipe_sections import CheckpointsSection
 from rigwise.train.step.vram_simulation import BLOCK_BYTES, simulate_vram
@@ -152,7 +155,7 @@ def test_b96_other_weights_shapes_are_an_error(tmp_path: Path) -> None:
     rigwise.Checkpoints(tmp_path).save(step=1, batch_size=4, model=network(width=8))
     with pytest.raises(BadInput) as refused:
         rigwise.Checkpoints(tmp_path).restore(model=network(width=9))
-    assert refused.value.why == "model: 0.weight has shape (8, 6) in the checkpoint, (9, 6) here"
+    assert refused.value.why == "model: 0.weight is (8, 6) float32 in the checkpoint, (9, 6) float32 here"
 
 
 class Forgetful(nn.Linear):
@@ -204,14 +207,47 @@ def test_b95_a_loop_resumed_at_another_batch_sees_every_sample_once(tmp_path: Pa
     assert list(islice(after, 5)) == list(islice(order, 16, 21))
 
 
-def saving(lab: PictureLab) -> PictureLab:
+def saving(lab: PictureLab, recorded: RunRecord | None = None) -> PictureLab:
     """The same laboratory, whose trials are saved every second step."""
     section = CheckpointsSection(every_steps=2)
-    lab.progress.end()
-    return type(lab)(
-        **{name: getattr(lab, name) for name in lab.__struct_fields__ if name != "checkpoints"},
-        checkpoints=RunCheckpoints(lab.folder.path, section, lab.writer, Told()),
+    run = RunCheckpoints(lab.folder.path, section, lab.writer, Told(), recorded)
+    return msgspec.structs.replace(lab, checkpoints=run)
+
+
+def test_a_trial_that_ran_out_of_memory_is_not_tried_again(make_lab: Callable[..., PictureLab]) -> None:
+    lab = saving(make_lab())
+    failed = TrialResult(
+        name="cpu fp32", device="cpu", precision="fp32", batch_size=8, image_size=32, steps=0, not_run="out of memory"
     )
+    lab.writer.event("out of memory", "cpu fp32: CUDA out of memory")
+    lab.writer.record(failed)
+    lab.writer.flush()
+    rows, left = run_full_trial(saving(lab, load_run(lab.folder.path)), "cpu fp32", "fp32", 8)
+    assert rows[0] == failed
+    assert [(row.name, row.batch_size, row.not_run) for row in rows[1:]] == [("cpu fp32 batch 4", 4, None)]
+    assert left is not None
+    lab.writer.flush()
+    assert [row.name for row in load_run(lab.folder.path).trials] == ["cpu fp32", "cpu fp32 batch 4"]
+
+
+def test_b19_micro_batches_and_the_loss_scale_go_on() -> None:
+    def taking(model: nn.Module) -> rigwise.RecoveringStep:
+        return rigwise.RecoveringStep(
+            model,
+            torch.optim.SGD(model.parameters(), lr=0.1),
+            lambda model, batch: model(batch[0]).mean(),
+            precision="fp16",
+        )
+
+    before, after = taking(network()), taking(network())
+    before.micro_batch_size = 2
+    before.notes.append("micro-batches of 2 from now on")
+    scale = before.state_dict()["scaler"]
+    assert scale["scale"] == 2.0**16
+    scale["scale"] = 8.0
+    after.load_state_dict(before.state_dict() | {"scaler": scale})
+    assert (after.micro_batch_size, after.precision, after.notes) == (2, "fp16", before.notes)
+    assert after.state_dict()["scaler"]["scale"] == 8.0
 
 
 def test_b44_a_checkpoint_takes_no_more_memory_than_a_step(make_lab: Callable[..., PictureLab]) -> None:
@@ -233,6 +269,18 @@ def test_a_checkpoint_is_in_no_steps_time(make_lab: Callable[..., PictureLab]) -
     slowest = max(step.step_seconds for step in experiment.steps[3:])
     assert all(cost.seconds > 0 for cost in costs)
     assert slowest < sum(cost.seconds for cost in costs)
+
+
+def test_a_run_that_trained_on_another_device_does_not_go_on(make_lab: Callable[..., PictureLab]) -> None:
+    lab = saving(make_lab())
+    run_full_trial(lab, "cpu fp32", "fp32", 8)
+    lab.writer.flush()
+    recorded = load_run(lab.folder.path)
+    [cost] = recorded.checkpoints
+    elsewhere = msgspec.structs.replace(recorded, checkpoints=(msgspec.structs.replace(cost, device="cuda"),))
+    with pytest.raises(BadInput) as refused:
+        run_full_trial(saving(lab, elsewhere), "cpu fp32", "fp32", 8)
+    assert refused.value.why == "cpu fp32 ran on cuda, and now it would be cpu"
 
 
 def test_a_run_folder_in_use_by_a_living_process_is_refused(easy_pictures: Path, tmp_path: Path) -> None:

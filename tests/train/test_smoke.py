@@ -106,3 +106,15 @@ def test_the_model_ends_with_the_weights_it_had(built: BuiltModel) -> None:
     before = {name: value.clone() for name, value in built.model.named_parameters()}
     prove(built, SimulatedGpu(simulate_vram(GIB)))
     assert all(torch.equal(value, before[name]) for name, value in built.model.named_parameters())
+
+
+def on_the_wrong_device(result: torch.Tensor) -> torch.Tensor:
+    raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!")
+
+
+def test_b54_a_fault_on_the_device_is_named_with_its_line(built: BuiltModel) -> None:
+    broken = prove(built, FaultyGpu(on_the_wrong_device)).report.first_broken
+    assert broken is not None
+    assert broken.name == "batch runs on the device"
+    assert "cuda:0 and cpu! (test_smoke.py, line" in broken.text
+    assert broken.text.endswith("in on_the_wrong_device)")

@@ -43,6 +43,7 @@ def predict(
     model = open_model(run)
     wanted = listed(pictures, model.card.labels, sys.stdin.buffer.read)
     with ScreenProgress() as progress:
+        progress.begin(say("opening the model"), None)
         # Only now: this imports torch, and bad input must not wait seconds for it.
         from rigwise.train.predict.predictor import predictor_of
         from rigwise.train.predict.report import predict as ask_all

@@ -28,23 +28,27 @@ def train(
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model; of texts a local folder."))
     ] = None,
-    earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run."))] = None,
-    resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help=say("Go on with this run."))] = None,
+    earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run anew."))] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help=say("Go on, if interrupted."))] = None,
     verdicts: Verdicts = None,
     find_batch: Annotated[bool, typer.Option("--find-batch", help=say("Search the largest batch that holds."))] = False,
+    find_lr: Annotated[bool, typer.Option("--find-lr", help=say("Search a learning rate."))] = False,
     ceilings: Annotated[bool, typer.Option("--ceilings", help=say("Find what bounds the speed; try levers."))] = False,
+    knobs: Annotated[bool, typer.Option("--knobs", help=say("Compare every knob that applies."))] = False,
     json: AsJson = False,
 ) -> ExitCode:
     """Run, compare, leave a page and a recipe."""
     need_extra("train", TRAINING)
     if resume is not None:
         others = {"recipe": recipe, "model": model, "from": earlier, "out": out, "verdicts": verdicts}
-        _refuse_beside("--resume", **others, find_batch=find_batch or None, ceilings=ceilings or None)
+        asked = {"find_batch": find_batch, "find_lr": find_lr, "ceilings": ceilings, "knobs": knobs}
+        _refuse_beside("--resume", **others, **{name: value or None for name, value in asked.items()})
         return _resume(folder, resume, json=json)
     if earlier is not None:
-        _refuse_beside("--from", recipe=recipe, model=model, find_batch=find_batch or None, verdicts=verdicts)
+        searches = {"find_batch": find_batch or None, "find_lr": find_lr or None}
+        _refuse_beside("--from", recipe=recipe, model=model, **searches, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
-    return run_and_show(_with_ceilings(request) if ceilings else request, json=json)
+    return run_and_show(_also(request, ceilings=ceilings, knobs=knobs, find_lr=find_lr), json=json)
 
 
 def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
@@ -64,7 +68,9 @@ def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
         interrupted=before,
         review=review_of(run),
         find_batch=before.lacks_batch,
+        find_lr=before.lacks_lr,
         ceilings=before.run.asked.ceilings,
+        knobs=before.run.asked.knobs,
     )
     return run_and_show(request, json=json)
 
@@ -132,10 +138,11 @@ def _request(
     return Request(root=folder, recipe=chosen, model=model, out=out, review=review, find_batch=find_batch)
 
 
-def _with_ceilings(request: "Request") -> "Request":
+def _also(request: "Request", **asked: bool) -> "Request":
+    """The request with what else was asked for."""
     import msgspec
 
-    return msgspec.structs.replace(request, ceilings=True)
+    return msgspec.structs.replace(request, **asked)
 
 
 def _refuse_beside(chosen: str, **options: object) -> None:

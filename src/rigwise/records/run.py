@@ -7,6 +7,8 @@ from rigwise.records.bad_picture import BadPicture
 from rigwise.records.batch import BatchSearch
 from rigwise.records.ceilings import CeilingsReport
 from rigwise.records.finding import CheckReport
+from rigwise.records.knobs import KnobsReport
+from rigwise.records.learning_rate import LearningRateSearch
 from rigwise.records.text import TextReview, TextSummary
 
 
@@ -163,7 +165,7 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     """Seconds since the run began, the time between the processes left out."""
     trial: str
-    """That was under way."""
+    """That was under way; "" where every trial had ended."""
     step: int
     """Of it, after which it went on."""
     interrupted_at_step: int
@@ -176,7 +178,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was asked for beside its recipe: what resumes it does that too."""
 
     find_batch: bool = False
+    find_lr: bool = False
     ceilings: bool = False
+    knobs: bool = False
     repeats: str = ""
     """Folder of the run it repeats; "" where it repeats none."""
 
@@ -229,6 +233,10 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     asked: Asked = Asked()
     resume_command: str = ""
     """What goes on with this run, should it be interrupted; "" where it keeps no checkpoints."""
+    lr_search: LearningRateSearch | None = None
+    """How the learning rate was found, where it was searched."""
+    knobs: KnobsReport | None = None
+    """The peak of every full trial, predicted beside measured, and what the knobs cost and gain."""
     repeat_command: str = ""
     """What repeats this run tomorrow."""
     repeat_note: str = ""

@@ -21,6 +21,8 @@ from rigwise.report.checkpoints_text import cost_lines, resumption_lines
 from rigwise.report.comparison import Column, accuracy, compare, number
 from rigwise.report.figures import Chart, trial_accents
 from rigwise.report.footnotes import footnotes
+from rigwise.report.knobs_text import knobs_parts
+from rigwise.report.lr_report import lr_chart, suggestion_words
 from rigwise.report.page_templates import review_sentences, script_json, source, templates
 from rigwise.report.text_chart import val_loss_chart
 from rigwise.report.text_words import learned_words
@@ -52,6 +54,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
         val_loss_chart(run, accents) if run.texts else accuracy_chart(run, accents),
         timeline_chart(run, accents, metrics),
         step_time_chart(run, accents),
+        *((lr_chart(run.lr_search),) if run.lr_search else ()),
     )
     return {
         "run": run,
@@ -70,6 +73,8 @@ def _page(run: RunRecord) -> dict[str, Any]:
         **(ceilings_parts(run.ceilings) if run.ceilings else {"ceilings": None}),
         "resumption_lines": tuple(sentence for _, sentence in resumption_lines(run)),
         "checkpoint_costs": tuple(cost_lines(run)),
+        "lr_words": suggestion_words(run.lr_search) if run.lr_search else "",
+        **(knobs_parts(run.knobs) if run.knobs else {"knobs": None}),
         "footnotes": footnotes(run, metrics),
         "embedded": _embedded(run, charts),
     }

@@ -11,6 +11,8 @@ from rigwise.records.difference import Difference
 from rigwise.records.explanation import ExplainReport
 from rigwise.records.exported import PredictReport
 from rigwise.records.finding import CheckReport
+from rigwise.records.knobs import KnobsReport
+from rigwise.records.learning_rate import LearningRateSearch
 from rigwise.records.recording import RecordReport
 from rigwise.records.run import Recommendation, Resumption, RunRecord, TrialCheckpoints, TrialResult
 from rigwise.records.smoke import SmokeReport
@@ -53,6 +55,8 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: tuple[TrialCheckpoints, ...]
     resumptions: tuple[Resumption, ...]
     resume_command: str
+    lr_search: LearningRateSearch | None
+    knobs: KnobsReport | None
     repeat_command: str
     repeat_note: str
     repeat_equal: bool | None

@@ -1,17 +1,20 @@
 """A whole run for the terminal: what it was, the trials side by side, what to take, what to know, what comes next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from rigwise.records.bad_picture import BadPicture
 from rigwise.records.run import PictureSummary, RunRecord
 from rigwise.records.text import TextSummary
 from rigwise.report.audit_words import findings
 from rigwise.report.ceilings_text import ceilings_lines, lever_lines
 from rigwise.report.checkpoints_text import resumption_lines
 from rigwise.report.comparison import why_no_gpu
+from rigwise.report.knobs_text import knob_lines, knobs_lines
+from rigwise.report.lr_report import lr_lines
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
 from rigwise.report.text_words import text_review_lines
 from rigwise.speech import say
@@ -25,7 +28,8 @@ def run_text(run: RunRecord, page: str) -> RenderableType:
     command = _next_command(run)
     last = (Text(), next_line(command)) if command else ()
     levers = (Text(), *lever_lines(run.ceilings)) if run.ceilings and run.ceilings.levers else ()
-    return Group(*_opening(run), Text(), comparison_table(run), Text(), lines, *levers, *last)
+    knobs = (Text(), *knob_lines(run.knobs)) if run.knobs and run.knobs.knobs else ()
+    return Group(*_opening(run), Text(), comparison_table(run), Text(), lines, *levers, *knobs, *last)
 
 
 def _opening(run: RunRecord) -> Iterator[RenderableType]:
@@ -75,8 +79,12 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         )
         yield say("batch size"), words, ""
         yield from (("", note, "") for note in found.notes)
+    if run.lr_search:
+        yield from lr_lines(run.lr_search)
     if run.ceilings:
         yield from ceilings_lines(run.ceilings)
+    if run.knobs:
+        yield from knobs_lines(run.knobs)
     data = run.pictures or run.texts
     if run.text_review:
         yield from text_review_lines(run.text_review)
@@ -84,10 +92,7 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
     if run.audit:
         yield from ((label, sentence, "") for label, sentence in findings(run.audit))
     if data and data.bad:
-        first = data.bad[0]
-        count = len(data.bad)
-        words = say("{count} skipped, first {path}: {why}", count=count, path=first.path, why=first.reason)
-        yield say("bad files"), words, ""
+        yield say("bad files"), _bad_files(data.bad), ""
     yield from ((label, sentence, "") for label, sentence in resumption_lines(run))
     if run.repeat_note:
         yield say("repeat"), run.repeat_note, "bold"
@@ -98,6 +103,11 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
     yield say("report"), page, ""
     if run.repeat_command != _next_command(run):
         yield say("again tomorrow"), run.repeat_command, ""
+
+
+def _bad_files(bad: Sequence[BadPicture]) -> str:
+    first = bad[0]
+    return say("{count} skipped, first {path}: {why}", count=len(bad), path=first.path, why=first.reason)
 
 
 def _next_command(run: RunRecord) -> str:

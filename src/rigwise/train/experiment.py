@@ -42,7 +42,7 @@ def run_experiment(lab: Lab) -> Experiment:
     free_bytes = _free_bytes(lab)
     batch_size = lab.recipe.training.batch_size
     last = rows[-1]
-    for precision in dict.fromkeys(("fp32", lab.device.mixed_precision)):
+    for precision in lab.precisions:
         added, left = run_full_trial(lab, f"{_kind(lab)} {precision}", precision, batch_size)
         rows += added
         last = added[-1]

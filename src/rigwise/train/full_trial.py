@@ -19,6 +19,7 @@ from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.batch.update import UpdateDoesNotFit
 from rigwise.train.checkpoint.run_checkpoints import OUT_OF_MEMORY
 from rigwise.train.checkpoint.trial import Checkpointing
+from rigwise.train.knobs.early_stop import early_stop
 from rigwise.train.lab import Lab
 from rigwise.train.memory_snapshot import leave_snapshot, start_recording, stop_recording
 from rigwise.train.progress import Progress
@@ -66,12 +67,13 @@ class Recording:
 
     def began(self, state: TrialState) -> None:
         """From here on."""
-        self._last_step = state.step + SETTLING_STEPS
+        self._steps_left = SETTLING_STEPS
         start_recording(state.device)
 
     def stepped(self, state: TrialState) -> None:
         """Up to the steps whose times count."""
-        if state.step == self._last_step:
+        self._steps_left -= 1
+        if self._steps_left == 0:
             stop_recording(state.device)
 
     def goes_on(self, state: TrialState) -> bool:
@@ -156,7 +158,7 @@ def _attempt(lab: Lab, plan: TrialPlan) -> TrialEnd:
 
 def _watchers(lab: Lab, plan: TrialPlan, inputs: TrialInputs, ledger: Ledger) -> list[Watcher]:
     """Who is told how the trial goes on; checkpoints come last, since they keep what the others know."""
-    watchers: list[Watcher] = [Advance(lab.progress), Recording()]
+    watchers: list[Watcher] = [Advance(lab.progress), Recording(), *early_stop(plan.knobs)]
     if lab.checkpoints is not None:
         watchers.append(Checkpointing(lab.checkpoints, plan, inputs, ledger, lab.trial_fingerprint(plan)))
     return watchers
@@ -186,7 +188,7 @@ def _row(lab: Lab, plan: TrialPlan, steps: Sequence[Step], outcome: TrialOutcome
         power_draw_watts=_mean(gpu, "power_draw_watts"),
         val_correct=outcome.scores.num_correct,
         val_total=outcome.scores.num_answers,
-        note="; ".join(outcome.notes),
+        note="; ".join((*outcome.notes, *outcome.remarks)),
         **lab.measured(plan.batch_size, len(steps), mean, outcome.scores),
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.finding import CheckReport
+from rigwise.records.knobs import KnobsReport
 from rigwise.records.run import Asked
 from rigwise.speech import printable, say
 from rigwise.telemetry.run_folder import RunFolder, create_next_run_folder, create_run_folder, write_text
@@ -23,9 +24,12 @@ from rigwise.train.conditions import choose_device, make_repeatable
 from rigwise.train.experiment import Experiment, run_experiment
 from rigwise.train.guide import Guide, L
 from rigwise.train.keepsakes import leave_what_repeats
+from rigwise.train.knobs.allocator import settle_allocator
+from rigwise.train.knobs.for_trials import with_found_lr
+from rigwise.train.knobs.gains import trial_peaks, with_knobs
 from rigwise.train.lab import Lab
 from rigwise.train.picture_guide import PictureGuide
-from rigwise.train.preparation import Prepared, PreparedPictures, PreparedTexts
+from rigwise.train.preparation import Prepared, PreparedPictures, PreparedTexts, Request
 from rigwise.train.progress import Progress
 from rigwise.train.recipe import write_recipe
 from rigwise.train.repeat import repeat_note
@@ -63,13 +67,15 @@ def run_guided(prepared: PreparedPictures | PreparedTexts, surroundings: Surroun
         CannotTell: pretrained weights cannot be had here.
         CannotWrite: the run folder cannot be written.
     """
+    allocator = settle_allocator(prepared.recipe.knobs)  # before anything asks for a GPU
     if isinstance(prepared, PreparedTexts):
-        return _run(TextGuide(prepared.recipe, prepared.request.root, prepared.texts), prepared, surroundings, progress)
-    guide = PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
-    return _run(guide, prepared, surroundings, progress)
+        guide = TextGuide(prepared.recipe, prepared.request.root, prepared.texts)
+        return _run(guide, prepared, surroundings, progress, allocator)
+    pictures = PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
+    return _run(pictures, prepared, surroundings, progress, allocator)
 
 
-def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progress: Progress) -> Path:
+def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progress: Progress, allocator: str) -> Path:
     request, recipe = prepared.request, prepared.recipe
     folder = _run_folder(guide, prepared)
     recorded = request.interrupted.run if request.interrupted else None
@@ -94,10 +100,11 @@ def _run(guide: Guide[L], prepared: Prepared, surroundings: Surroundings, progre
         with surroundings.sample(writer):
             lab = guide.lab(shared)
             guide.look_first(lab)
-            lab = _with_found_batch(guide, lab) if request.find_batch else lab
+            lab = _tuned(guide, lab, request)
             experiment = run_experiment(lab)
         _conclude(guide, lab, experiment)
         _note_ceilings(lab, experiment, asked=request.ceilings)
+        _note_knobs(lab, experiment, every=request.knobs, allocator=allocator)
         _note_repeat(lab, experiment, prepared)
         _finish(lab)
     return folder.path
@@ -119,23 +126,33 @@ def _facts(folder: RunFolder, prepared: Prepared) -> dict[str, object]:
     request = prepared.request
     repeats = str(request.earlier.folder.absolute()) if request.earlier else ""
     return {
-        "asked": Asked(find_batch=request.find_batch, ceilings=request.ceilings, repeats=repeats),
+        "asked": Asked(
+            find_batch=request.find_batch,
+            find_lr=request.find_lr,
+            ceilings=request.ceilings,
+            knobs=request.knobs,
+            repeats=repeats,
+        ),
         "recipe_toml": write_recipe(prepared.recipe),
         "repeat_command": _repeat_command(folder),
         "resume_command": f"rigwise train --resume {shlex.quote(printable(folder.path))}",
     }
 
 
-def _with_found_batch(guide: Guide[L], lab: L) -> L:
-    """The lab at the batch size found; its recipe, which repeats the run without another search, says so too."""
-    lab = guide.find_batch(lab)
-    write_text(lab.folder.recipe, write_recipe(lab.recipe))
-    lab.writer.fact("recipe_toml", write_recipe(lab.recipe))
-    return lab
+def _tuned(guide: Guide[L], lab: L, request: Request) -> L:
+    """The lab at what was searched; its recipe, which repeats the run without another search, says so too."""
+    tuned = guide.find_batch(lab) if request.find_batch else lab
+    tuned = with_found_lr(tuned) if request.find_lr else tuned
+    if tuned.recipe != lab.recipe:
+        write_text(lab.folder.recipe, write_recipe(tuned.recipe))
+        lab.writer.fact("recipe_toml", write_recipe(tuned.recipe))
+    return tuned
 
 
 def _conclude(guide: Guide[L], lab: L, experiment: Experiment) -> None:
     """E7: the recommendation, and what the recommended model says."""
+    if lab.checkpoints is not None:
+        lab.checkpoints.note_trials_ended()
     recommendation = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder))
     lab.writer.fact("recommendation", recommendation)
     if recommendation.trial is not None:
@@ -156,6 +173,15 @@ def _note_ceilings(lab: Lab, experiment: Experiment, *, asked: bool) -> None:
     chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
     if asked and chosen is not None:
         lab.writer.fact("ceilings", trial_ceilings(lab, experiment.trained[chosen].result))
+
+
+def _note_knobs(lab: Lab, experiment: Experiment, *, every: bool, allocator: str) -> None:
+    """The peak of every full trial, and what the knobs cost and gain on the recommended one."""
+    report = KnobsReport(peaks=trial_peaks(lab, experiment.rows), allocator=allocator)
+    lab.writer.fact("knobs", report)
+    chosen = recommend(experiment.rows, lab.no_gpu, _repeat_command(lab.folder)).trial
+    if chosen is not None:
+        lab.writer.fact("knobs", with_knobs(lab, experiment.trained[chosen].result, report, every=every))
 
 
 def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from torch import nn
 
 from rigwise.records.run import RunRecord, TrialResult
+from rigwise.speech import say
 from rigwise.telemetry.reading import read_samples
 from rigwise.telemetry.run_folder import RunFolder
 from rigwise.telemetry.summary import Summary, summarise
@@ -18,7 +19,7 @@ from rigwise.train.smoke import Smoke
 from rigwise.train.step.device import Device
 from rigwise.train.step.plan import TrialPlan
 from rigwise.train.step.scoring import Scored
-from rigwise.train.step.state import Batch, TrialInputs
+from rigwise.train.step.state import Batch, FreshInputs, TrialInputs
 
 
 class Built(Protocol):
@@ -71,7 +72,7 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> dict[str, str]:
-        """What must be equal when a trial goes on from a checkpoint, by name; each kind of data adds its own."""
+        """What must be equal when a trial goes on from a checkpoint, by name; each kind of data adds its hash."""
         return recipe_fingerprint(self.recipe) | {"device": self.device.torch_device.type}
 
     def build(self) -> Built:
@@ -90,6 +91,11 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
         """Fields of a row that say, in the units of these samples, how fast its steps were and how well it learned."""
         return {"images_per_second": batch_size / step_seconds}
 
+    @property
+    def inputs_elsewhere(self) -> FreshInputs:
+        """The same inputs made in a process that has no GPU; can be sent there."""
+        raise NotImplementedError
+
     def prove(self, batch_size: int, gpu: Device | None) -> Smoke:
         """The same one batch on the CPU and on the GPU, if there is one."""
         raise NotImplementedError
@@ -107,11 +113,22 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
             weight_decay=training.weight_decay,
             warmup_steps=training.warmup_steps,
             seed=training.seed,
+            knobs=self.recipe.knobs,
         )
 
     def trial_fingerprint(self, plan: TrialPlan) -> dict[str, str]:
         """The same with the plan of the trial itself."""
         return self.fingerprint | {f"trial.{key}": repr(value) for key, value in msgspec.structs.asdict(plan).items()}
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """Of the full trials, in their order: fp32, then what the recipe or the device takes beside it."""
+        asked = self.recipe.knobs.precision
+        other = self.device.mixed_precision if asked == "auto" else asked
+        if other == "fp16" and self.recipe.knobs.optimizer_in_backward:
+            self.progress.tell(say("no trial in fp16: it needs a loss scale, which optimizer_in_backward leaves out"))
+            other = "fp32"
+        return tuple(dict.fromkeys(("fp32", other)))
 
     def gpu_during(self, start_seconds: float, end_seconds: float) -> dict[str, Summary]:
         """Metric name -> what the trial's GPU showed between two moments of the run; empty on the CPU."""

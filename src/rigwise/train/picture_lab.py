@@ -20,7 +20,7 @@ from rigwise.train.step.device import Device
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.picture_loss import mean_loss
 from rigwise.train.step.scoring import Scores, score
-from rigwise.train.step.state import Batch, TrialInputs
+from rigwise.train.step.state import Batch, FreshInputs, TrialInputs
 
 
 def recipe_model(recipe: Recipe, num_classes: int) -> BuiltModel:
@@ -77,11 +77,15 @@ class PictureMaterial(msgspec.Struct, frozen=True, kw_only=True):
 
         return TrialInputs(
             model=built.model,
-            loss=partial(mean_loss, normalise, device),
+            loss=partial(mean_loss, normalise, device, label_smoothing=self.recipe.knobs.label_smoothing),
             train_batches=self.stream(self.pictures.train, batch_size).train_batches,
             validate=partial(scores_of, self.pictures.val),
             review=partial(scores_of, held_back),
         )
+
+    def fresh_inputs(self, batch_size: int, device: Device) -> TrialInputs:
+        """The same of a fresh model."""
+        return self.inputs(self.build(), batch_size, device)
 
     def eval_batches(self, pictures: Sequence[Picture], batch_size: int) -> Iterable[tuple[Tensor, Tensor]]:
         """Every picture once, in order."""
@@ -128,7 +132,12 @@ class PictureLab(Lab, frozen=True, kw_only=True):
 
     def inputs(self, batch_size: int) -> TrialInputs:
         """A fresh model and its batches of pictures."""
-        return self.material.inputs(self.build(), batch_size, self.device)
+        return self.material.fresh_inputs(batch_size, self.device)
+
+    @property
+    def inputs_elsewhere(self) -> FreshInputs:
+        """The same inputs made in a process that has no GPU."""
+        return msgspec.structs.replace(self.material, cache=None, pinned=False).fresh_inputs
 
     @property
     def loader_threads(self) -> int:

@@ -53,6 +53,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the largest batch size that holds is searched first; the recipe's is used where there is no GPU."""
     ceilings: bool = False
     """Whether the recommended trial is measured stage by stage afterwards, and levers are tried on it."""
+    knobs: bool = False
+    """Whether every knob that applies is compared on the recommended trial, not only those of the recipe."""
+    find_lr: bool = False
+    """Whether a learning rate is searched first, which the recipe then has."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

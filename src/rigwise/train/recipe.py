@@ -52,6 +52,7 @@ def parse_recipe(text: str, name: str) -> Recipe:
     faults: list[str] = []
     sections = {section: _section(section, tables.get(section, {}), faults) for section in SECTIONS}
     faults += [_unknown(key, "", list(SECTIONS)) for key in tables if key not in SECTIONS]
+    faults += Recipe(**sections).faults()
     if faults:
         raise BadInput(
             say("recipe {name} has {count} fault(s)", name=name, count=len(faults)),

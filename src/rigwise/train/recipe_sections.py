@@ -6,6 +6,9 @@ from typing import Any, Literal
 import msgspec
 
 from rigwise.speech import say
+from rigwise.train.knobs.section import KnobsSection
+from rigwise.train.ranges import outside as _outside
+from rigwise.train.step.plan import SMALLEST_BATCH
 
 
 class ModelSection(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,6 +212,20 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     audit: AuditSection = AuditSection()
     ceilings: CeilingsSection = CeilingsSection()
     checkpoints: CheckpointsSection = CheckpointsSection()
+    knobs: KnobsSection = KnobsSection()
+
+    def faults(self) -> Iterator[str]:
+        """Every two values of different sections that do not go together, in words."""
+        micro = self.training.batch_size // self.knobs.accumulation_steps
+        if self.knobs.accumulation_steps > 1 and micro < SMALLEST_BATCH:
+            yield say(
+                "knobs.accumulation_steps = {steps}: a batch of {batch} would be taken {micro} at a time; at least "
+                "{smallest}",
+                steps=self.knobs.accumulation_steps,
+                batch=self.training.batch_size,
+                micro=micro,
+                smallest=SMALLEST_BATCH,
+            )
 
 
 SECTIONS: dict[str, Any] = {
@@ -221,10 +238,5 @@ SECTIONS: dict[str, Any] = {
     "audit": AuditSection,
     "ceilings": CeilingsSection,
     "checkpoints": CheckpointsSection,
+    "knobs": KnobsSection,
 }
-
-
-def _outside(name: str, value: float, low: float, high: float) -> Iterator[str]:
-    # `not (low <= value)` rather than `value < low`: NaN must be refused too.
-    if not low <= value <= high:
-        yield say("{name} = {value}: must be from {low} to {high}", name=name, value=value, low=low, high=high)

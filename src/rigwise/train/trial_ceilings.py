@@ -9,7 +9,7 @@ from rigwise.train.ceilings.pace import Sampling
 from rigwise.train.ceilings.parts import LOGGING, part
 from rigwise.train.lab import Lab
 from rigwise.train.step.ledger import Ledger
-from rigwise.train.step.state import Batch, make_optimizer, steps_of
+from rigwise.train.step.state import Batch, TrialState
 from rigwise.train.step.step_clock import step_clock
 
 NEVER_ENDING = 10**9
@@ -33,14 +33,12 @@ def trial_ceilings(lab: Lab, trial: TrialResult) -> CeilingsReport:
     """What bounds this trial's loop, and what would make it faster; nothing of the experiment changes."""
     plan = lab.plan(trial.name, trial.precision, trial.batch_size)
     inputs = lab.inputs(trial.batch_size)
-    model = inputs.model.to(lab.device.torch_device).train()
-    optimizer = make_optimizer(model, plan)
-    take_step = steps_of(plan, inputs, lab.device, optimizer)
+    state = TrialState(plan, inputs, lab.device)
     clock = step_clock(lab.device)
     ledger = Ledger(plan.name, lab.writer.elapsed, lambda _: None, lambda _: None)
 
     def step(batch: Batch) -> None:
-        loss = take_step(batch)
+        loss = state.take_step(batch)
         with part(LOGGING):
             clock.end_step()
             ledger.note(loss, 0.0, clock)
@@ -48,8 +46,8 @@ def trial_ceilings(lab: Lab, trial: TrialResult) -> CeilingsReport:
     section = lab.recipe.ceilings
     sampling = Sampling(seconds=section.seconds, lever_seconds=section.lever_seconds, max_seconds=section.max_seconds)
     options: Options = {
-        "model": model,
-        "optimizer": optimizer,
+        "model": state.model,
+        "optimizer": state.optimizer,
         "device": lab.device.torch_device,
         "sampling": sampling,
         "progress": lab.progress,

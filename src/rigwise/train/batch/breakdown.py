@@ -60,7 +60,7 @@ def traced(build: Build, batch_size: int) -> Breakdown:
     """
     vram, fake = SimulatedVram(NO_LIMIT_BYTES), FakeTensorMode(allow_non_fake_inputs=True)
     training: Any = _built(build, batch_size, fake)
-    with fake, vram, _Answering():  # type: ignore[no-untyped-call]
+    with fake, vram, Answering():  # type: ignore[no-untyped-call]
         vram.track(training.model)
         for step in range(TRACED_STEPS):
             training.train_step(step)
@@ -114,7 +114,7 @@ def _faked_state(fake: FakeTensorMode, tensor: Tensor) -> Tensor:
     return fake.fake_tensor_converter.from_real_tensor(fake, tensor, make_constant=is_count)
 
 
-class _Answering(TorchDispatchMode):
+class Answering(TorchDispatchMode):
     """Answers a step that asks for a value (`loss.item()`, `isfinite(...)`): nothing is lost, everything is well.
 
     Whole numbers are not answered: they may be shapes, and a wrong shape is a wrong number of bytes.

@@ -25,6 +25,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     start: DeviceMemory | None = None
     end: DeviceMemory | None = None
     """At the failure, while its tensors were alive."""
+    outside_grew_bytes: int = 0
+    """The most by which memory in use outside of PyTorch's allocator exceeded that of the start."""
     holders: tuple[GpuProcess, ...] = ()
     """Processes that hold the GPU's memory after the probe has ended."""
 
@@ -54,9 +56,13 @@ def _cause(probe: BatchProbe, evidence: Evidence) -> CauseName:
             return "hang"
         case "failed":
             return "fault"
+    if probe.growth is not None and probe.growth.outside_pytorch and _holders_took(evidence):
+        return "other_process"
+    if probe.ended == "ran":
+        return ""
     if (probe.growth or probe.kept_by_validation_bytes) and probe.ended in ("out_of_memory", "spilled"):
         return "leak"
-    if is_much(others_grew_bytes(evidence), probe.total_bytes or 0):
+    if is_much(evidence.outside_grew_bytes, probe.total_bytes or 0):
         return "other_process"
     if probe.ended in ("spilled", "tight"):
         return "spill" if probe.ended == "spilled" else "too_big"
@@ -66,13 +72,14 @@ def _cause(probe: BatchProbe, evidence: Evidence) -> CauseName:
     return "late_peak" if is_late else "too_big"
 
 
-def others_grew_bytes(evidence: Evidence) -> int:
-    """What the memory in use outside of PyTorch's allocator grew by since the start; 0 where it is not known."""
-    start, end = evidence.start, evidence.end
-    if start is None or end is None:
-        return 0
-    before, after = (now.total - now.free - now.reserved for now in (start, end))
-    return max(0, after - before)
+def _holders_took(evidence: Evidence) -> bool:
+    """Whether what grew outside of PyTorch is still held, now that the probe is gone: then it was never the probe's."""
+    start = evidence.start
+    if start is None:
+        return False
+    held_before = start.total - start.free - start.reserved
+    held_after = sum(holder.used_bytes or 0 for holder in evidence.holders)
+    return held_after - held_before >= evidence.outside_grew_bytes / 2
 
 
 def _cached_bytes(evidence: Evidence) -> int:
@@ -91,7 +98,7 @@ def _sentence(cause: CauseName, probe: BatchProbe, evidence: Evidence) -> str:
         case "other_process":
             return say(
                 "other programs took {size} while it ran: {names}",
-                size=memory(others_grew_bytes(evidence)),
+                size=memory(evidence.outside_grew_bytes),
                 names=named(evidence.holders),
             )
         case "fragmentation":

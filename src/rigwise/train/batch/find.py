@@ -17,7 +17,7 @@ from rigwise.train.batch.probing import Prober
 from rigwise.train.batch.ranks import Ranks, ranks_here
 from rigwise.train.batch.search import Effort, NothingFits, Search, fail_at_one_step
 from rigwise.train.batch.sizes import first_size
-from rigwise.train.batch.verdict import NoBatchHolds, another_rank_found_none, breakdown_words, nothing_fits
+from rigwise.train.batch.verdict import NoBatchHolds, another_rank_found_none, nothing_fits, predicted_and_measured
 from rigwise.units import memory
 
 DEFAULT_EFFORT = Effort()
@@ -123,7 +123,7 @@ def _notes(probes: Sequence[BatchProbe], size: int, predicted: Breakdown | None)
             free=memory(proof.free_at_start_bytes),
         )
         if predicted is not None:
-            yield say("{words}; {need} was measured", words=breakdown_words(predicted), need=memory(proof.need_bytes))
+            yield predicted_and_measured(predicted, proof.need_bytes)
     yield from _larger_than_training(proof)
     if proof.growth is not None or proof.kept_by_validation_bytes:
         yield leak_words(proof)

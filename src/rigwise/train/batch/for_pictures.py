@@ -13,6 +13,8 @@ from rigwise.train.batch.find import DEFAULT_EFFORT
 from rigwise.train.batch.for_lab import searched
 from rigwise.train.batch.search import Effort
 from rigwise.train.batch.training import TorchTraining
+from rigwise.train.knobs.model import prepare
+from rigwise.train.knobs.optimizers import optimizer_of
 from rigwise.train.picture_lab import PictureLab, PictureMaterial
 
 ENDLESS_STEPS = 2**31
@@ -30,11 +32,18 @@ class PictureTraining(msgspec.Struct, frozen=True, kw_only=True):
         torch.set_num_threads(recipe.cpu.num_threads)
         device = self.make_device()
         inputs = self.material.inputs(self.material.build(), batch_size, device)
-        model = inputs.model.to(device.torch_device).train()
+        model = inputs.model.to(device.torch_device)
+        knobs = msgspec.structs.replace(recipe.knobs, compile=False)  # each size would be compiled anew
+        prepare(model, knobs)
         batches = iter(inputs.train_batches(ENDLESS_STEPS, 0))
         return TorchTraining(
             model=model,
-            optimizer=torch.optim.AdamW(model.parameters(), lr=recipe.training.learning_rate),
+            optimizer=optimizer_of(
+                model,
+                knobs,
+                learning_rate=recipe.training.learning_rate,
+                weight_decay=recipe.training.weight_decay,
+            ),
             loss=inputs.loss,
             train_batch=lambda step: next(batches),
             val_batches=partial(self.material.eval_batches, self.material.pictures.val, batch_size),

@@ -1,37 +1,13 @@
 """One probe in a child process, and the record of how it ended, whatever way that was."""
 
-import signal
-from itertools import pairwise
-from statistics import median
-from typing import Any
-
 import msgspec
 
-from rigwise.records.batch import BatchProbe, Ended, Growth, Phase, PhasePeak
+from rigwise.records.batch import BatchProbe
 from rigwise.sources.children import Ending, run_in_child
-from rigwise.speech import say
 from rigwise.train.batch.causes import Evidence, explain
-from rigwise.train.batch.child import (
-    PRELOADED,
-    SETTLED_STEPS,
-    Build,
-    Entered,
-    Failed,
-    MakeDevice,
-    ProbeWork,
-    Ran,
-    Reached,
-    Started,
-)
-from rigwise.train.batch.growth import kept_by_validation, memory_growth
+from rigwise.train.batch.child import PRELOADED, Build, MakeDevice, ProbeWork
+from rigwise.train.batch.course import Course, why_it_ended
 from rigwise.train.batch.others import Holders
-from rigwise.train.batch.recognise import out_of_memory
-from rigwise.train.headroom import LARGEST_SHARE
-from rigwise.train.step.device import DeviceMemory
-from rigwise.units import duration
-
-LAST_LINES = 10
-"""Our choice: of what a process printed before it ended; earlier lines may tell of errors it overcame."""
 
 
 class Prober(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,169 +31,32 @@ class Prober(msgspec.Struct, frozen=True, kw_only=True):
             BadInput: `build` cannot be sent to a child process.
         """
         work = ProbeWork(build=self.build, batch_size=batch_size, num_steps=num_steps, make_device=self.make_device)
-        seen = _Seen()
-        ending = run_in_child(work, silence_seconds=self.silence_seconds, told=seen.note, preload=PRELOADED)
-        return self._record(batch_size, seen, ending)
+        course = Course()
+        ending = run_in_child(work, silence_seconds=self.silence_seconds, told=course.note, preload=PRELOADED)
+        return self._record(batch_size, course, ending)
 
-    def _record(self, batch_size: int, seen: "_Seen", ending: Ending) -> BatchProbe:
-        ended = seen.ended(ending)
-        start = seen.started.memory if seen.started else None
+    def _record(self, batch_size: int, course: Course, ending: Ending) -> BatchProbe:
+        ended = course.ended(ending)
+        start = course.started.memory if course.started else None
         probe = BatchProbe(
             batch_size=batch_size,
             ended=ended,
-            phase=seen.phase,
-            steps=seen.steps,
+            phase=course.phase,
+            steps=course.steps,
             seconds=ending.seconds,
             free_at_start_bytes=start.free if start else None,
             total_bytes=start.total if start else None,
-            peaks=seen.peaks(),
-            need_bytes=seen.need_bytes(),
-            step_seconds=seen.step_seconds(),
-            growth=seen.growth(),
-            kept_by_validation_bytes=seen.kept_by_validation_bytes(),
-            text=_words(seen, ending, self.silence_seconds),
+            peaks=course.peaks(),
+            need_bytes=course.need_bytes(),
+            step_seconds=course.step_seconds(),
+            growth=course.growth(),
+            kept_by_validation_bytes=course.kept_by_validation_bytes(),
+            text=why_it_ended(course, ending, self.silence_seconds),
             compiled=self.compiled,
         )
-        if ended == "ran":
+        is_on_gpu = course.started is not None and course.started.is_gpu
+        if ended == "ran" and not (is_on_gpu and probe.growth and probe.growth.outside_pytorch):
             return probe
-        if seen.started is None or not seen.started.is_gpu:
+        if course.started is None or not is_on_gpu:
             return explain(probe, Evidence())  # RAM comes and goes with whatever else the machine does
-        holders = tuple(self.holders(seen.started.uuid))
-        return explain(probe, Evidence(start=start, end=seen.at_failure(), holders=holders))
-
-
-class _Seen:
-    """What a child told."""
-
-    def __init__(self) -> None:
-        self.started: Started | None = None
-        self.phase: Phase = "start"
-        self.reached: list[Reached] = []
-        self.last: Failed | Ran | None = None
-
-    def note(self, message: Any) -> None:
-        match message:
-            case Started():
-                self.started = message
-            case Entered(phase=phase):
-                self.phase = phase
-            case Reached():
-                self.reached.append(message)
-            case Failed() | Ran():
-                self.last = message
-
-    @property
-    def steps(self) -> int:
-        return self.reached[-1].steps if self.reached else 0
-
-    def ended(self, ending: Ending) -> Ended:
-        """The kind of ending; what ran is still held against the memory it needed."""
-        if isinstance(self.last, Failed):
-            return "out_of_memory" if self.last.ran_out else "failed"
-        if self.last is not None:
-            return self._of_need()
-        if ending.exit_code is None:
-            return "hung"
-        if ending.exit_code == -signal.SIGKILL or printed_out_of_memory(ending):
-            return "out_of_memory"
-        return "failed" if ending.failure else "crashed"
-
-    def _of_need(self) -> Ended:
-        start, need = self.started.memory if self.started else None, self.need_bytes()
-        if start is None or need is None:
-            return "ran"
-        if self.started and self.started.is_gpu and need > start.free:
-            return "spilled"
-        return "ran" if need <= LARGEST_SHARE * start.free else "tight"
-
-    def memories(self) -> list[DeviceMemory]:
-        ends = [self.last] if self.last else []
-        return [each.memory for each in (*self.reached, *ends) if each.memory]
-
-    def at_failure(self) -> DeviceMemory | None:
-        return next(reversed(self.memories()), None)
-
-    def growth(self) -> Growth | None:
-        """How PyTorch's memory grows from step to step, else, on a GPU, what is taken outside of it."""
-        after_steps = [each.memory for each in self.reached if each.phase in ("train", "soak") and each.memory]
-        growth = memory_growth([memory.allocated for memory in after_steps], self.room())
-        if growth is not None or self.started is None or not self.started.is_gpu:
-            return growth
-        outside = memory_growth([memory.total - memory.free - memory.reserved for memory in after_steps], self.room())
-        return msgspec.structs.replace(outside, outside_pytorch=True) if outside else None
-
-    def step_seconds(self) -> float | None:
-        """Median of the steps after memory has settled."""
-        settled = [each.seconds for each in self.reached if each.phase in ("train", "soak")][SETTLED_STEPS:]
-        return median(settled) if settled else None
-
-    def kept_by_validation_bytes(self) -> int:
-        """What each validation leaves behind."""
-        kept = [
-            after.memory.allocated - before.memory.allocated
-            for before, after in pairwise(self.reached)
-            if after.phase == "validation" and before.memory and after.memory
-        ]
-        has_failed_again = self.phase == "validation" and len(kept) == 1 and isinstance(self.last, Failed)
-        return kept_by_validation(kept, has_failed_again=has_failed_again)
-
-    def room(self) -> int | None:
-        """What could be in use at most: what was free at the start, and what was held already."""
-        start = self.started.memory if self.started else None
-        return start.free + start.allocated if start else None
-
-    def need_bytes(self) -> int | None:
-        """The most it took: by PyTorch's allocator, or, on a GPU, as the driver saw the free memory fall."""
-        if self.started is None or self.started.memory is None or not self.memories():
-            return None
-        start = self.started.memory
-        taken = max(memory.peak_reserved for memory in self.memories()) - start.reserved
-        if not self.started.is_gpu:
-            return taken
-        return max(taken, start.free - min(memory.free for memory in self.memories()))
-
-    def peaks(self) -> tuple[PhasePeak, ...]:
-        """The most that was in use in each phase."""
-        by_phase: dict[Phase, list[DeviceMemory]] = {}
-        for each in self.reached:
-            if each.memory:
-                by_phase.setdefault(each.phase, []).append(each.memory)
-        return tuple(
-            PhasePeak(
-                phase=phase,
-                peak_allocated_bytes=max(memory.peak_allocated for memory in memories),
-                peak_reserved_bytes=max(memory.peak_reserved for memory in memories),
-            )
-            for phase, memories in by_phase.items()
-        )
-
-
-def printed_out_of_memory(ending: Ending) -> str:
-    """The line in which a process that ended by itself said last that memory ran out; "" where it did not.
-
-    JAX, C++ and scripts that catch the error themselves leave no exception behind, only what they print. A segmentation
-    fault is none of these: it comes from somewhere else.
-    """
-    if ending.exit_code in (-signal.SIGSEGV, -signal.SIGBUS):
-        return ""
-    lines = ending.printed.strip().splitlines()[-LAST_LINES:]
-    return next((line.strip() for line in reversed(lines) if out_of_memory(line)), "")
-
-
-def _words(seen: _Seen, ending: Ending, silence_seconds: float) -> str:
-    """Why it ended, as far as the child or the system says."""
-    if isinstance(seen.last, Failed):
-        return seen.last.text
-    if isinstance(seen.last, Ran):
-        return ""
-    if printed_out_of_memory(ending):
-        return printed_out_of_memory(ending)
-    if ending.failure:
-        return ending.failure.strip().splitlines()[-1]
-    if ending.exit_code is None:
-        return say("nothing was heard of it for {time}", time=duration(silence_seconds))
-    printed = (ending.printed.strip().splitlines() or [""])[-1]
-    if ending.exit_code == -signal.SIGKILL:
-        return say("the system ended the process (SIGKILL), as it does when RAM runs out")
-    how = signal.Signals(-ending.exit_code).name if ending.exit_code < 0 else str(ending.exit_code)
-    return say("the process ended with {how}; it printed last: {printed}", how=how, printed=printed or say("nothing"))
+        return explain(probe, course.evidence(tuple(self.holders(course.started.uuid))))

@@ -36,6 +36,9 @@ LEAST_SCALE = 1.0
 class RecoveringStep:
     """Takes optimiser steps; `notes` says in words what it had to change."""
 
+    clip_norm: float | None = None
+    """Longest gradient; a longer one is shortened to it before the update."""
+
     def __init__(
         self,
         model: nn.Module,
@@ -194,6 +197,7 @@ class RecoveringStep:
 
     def _update(self) -> bool:
         """Whether the optimiser took its step; where the gradient overflows it does not, and the scale is halved."""
+        self._clip()
         if self._scaler is None:
             updated(self.optimizer, self.optimizer.step)
             return True
@@ -204,6 +208,14 @@ class RecoveringStep:
             return True
         self._note(say("the gradient overflowed fp16: loss scale lowered to {scale}", scale=self._scaler.get_scale()))
         return False
+
+    def _clip(self) -> None:
+        """Shorten a gradient that is too long, once the loss scale is out of it."""
+        if self.clip_norm is None:
+            return
+        if self._scaler is not None:
+            self._scaler.unscale_(self.optimizer)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
 
     def _leave_precision(self, batch: Sequence[Tensor]) -> None:
         """Name the layer; from fp16 to a type with the range of fp32, else give up."""

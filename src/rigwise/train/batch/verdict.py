@@ -57,10 +57,26 @@ def nothing_fits(probes: Sequence[BatchProbe], breakdown: Breakdown | None) -> N
 def breakdown_words(breakdown: Breakdown) -> str:
     """The bytes of a step by what they are for."""
     return say(
-        "a step at batch {batch} needs at least {peak}: parameters {parameters}, gradients {gradients}, "
-        "optimiser {optimizer}, activations {activations}",
+        "a step at batch {batch} needs at least {peak}: {parts}",
         batch=breakdown.batch_size,
         peak=memory(breakdown.peak_bytes),
+        parts=_parts(breakdown),
+    )
+
+
+def predicted_and_measured(breakdown: Breakdown, need_bytes: int) -> str:
+    """The prediction by what the bytes are for, never without what was measured."""
+    return say(
+        "{need} measured, {peak} predicted without running: {parts}",
+        need=memory(need_bytes),
+        peak=memory(breakdown.peak_bytes),
+        parts=_parts(breakdown),
+    )
+
+
+def _parts(breakdown: Breakdown) -> str:
+    return say(
+        "parameters {parameters}, gradients {gradients}, optimiser {optimizer}, activations {activations}",
         parameters=memory(breakdown.parameters_bytes),
         gradients=memory(breakdown.gradients_bytes),
         optimizer=memory(breakdown.optimizer_bytes),

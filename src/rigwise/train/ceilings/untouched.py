@@ -35,6 +35,7 @@ def untouched(loop: Loop, also: tuple[Stateful, ...] = ()) -> Iterator[None]:
     states = [copy.deepcopy(one.state_dict()) for one in holders]
     modules = [one for one in holders if isinstance(one, nn.Module)]
     gradients = [(p, None if p.grad is None else p.grad.clone()) for module in modules for p in module.parameters()]
+    buffers = [(held, held.clone()) for module in modules for held in module.buffers()]  # also those not in its state
     modes = [(part, part.training) for module in modules for part in module.modules()]
     chance = _Chance(loop)
     try:
@@ -44,6 +45,9 @@ def untouched(loop: Loop, also: tuple[Stateful, ...] = ()) -> Iterator[None]:
             one.load_state_dict(state)
         for parameter, gradient in gradients:
             parameter.grad = gradient
+        with torch.no_grad():
+            for held, before in buffers:
+                held.copy_(before)
         for part, training in modes:
             part.training = training
         chance.restore()

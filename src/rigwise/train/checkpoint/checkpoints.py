@@ -15,16 +15,14 @@ saved: what cannot be read, or does not fit, is an error.
 """
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from rigwise.errors import BadInput, CannotTell
 from rigwise.speech import say
+from rigwise.train.checkpoint.checkpoint import Checkpoint, must_replay
 from rigwise.train.checkpoint.checkpoint_file import (
     DAMAGED,
     Damaged,
@@ -39,43 +37,7 @@ from rigwise.train.checkpoint.random_state import random_state, same_random_stat
 
 NUM_KEPT = 2
 """Checkpoints kept: the last, and the one before should the last turn out damaged."""
-REPLAY_TOLERANCE = 0.01
-"""Of the loss. Our choice: bf16 has 8 significant bits (0.4 %), so that a GPU's other order of summing stays below it,
-while weights that were not taken over are far above."""
 FORMAT = 1
-
-
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a checkpoint beside the states of its parts."""
-
-    path: Path
-    step: int
-    """Optimiser steps taken."""
-    samples_seen: int
-    """Samples trained on, those of earlier epochs included: the loader's position."""
-    batch_size: int
-    """Samples at once, of one process."""
-    accumulation: int
-    """Batches of one optimiser step, over all processes."""
-    values: dict[str, Any]
-    """What the caller added."""
-    replay_loss: float | None = None
-    """What the caller's `replay` gave when this was saved."""
-    damaged: tuple[str, ...] = ()
-    """Later checkpoints that could not be used, and why, in words."""
-
-    @property
-    def effective_batch_size(self) -> int:
-        """Samples of one optimiser step."""
-        return self.batch_size * self.accumulation
-
-    def steps_left(self, total_samples: int, batch_size: int, accumulation: int = 1) -> int:
-        """Optimiser steps until `total_samples` have been seen, at a batch that may be another than before.
-
-        Counted in samples: another batch size or accumulation neither ends a training early nor makes it longer
-        (https://github.com/huggingface/transformers/issues/25956, pull/43718).
-        """
-        return max(0, math.ceil((total_samples - self.samples_seen) / (batch_size * accumulation)))
 
 
 class Checkpoints:
@@ -149,7 +111,7 @@ class Checkpoints:
 
         Raises:
             CannotWrite: no space, read-only; earlier checkpoints are still there, and training may go on.
-            BadInput: something cannot be kept, or the folder holds a later step that was not restored.
+            BadInput: something cannot be kept, or the folder holds checkpoints that were not restored.
         """
         with self._timed(step):
             if not self._writes:
@@ -192,9 +154,10 @@ class Checkpoints:
         set_random_state(content["random"])
         if replay is not None and checkpoint.replay_loss is not None:
             with same_random_state():
-                _must_be_equal(checkpoint.replay_loss, float(replay()), checkpoint.path)
+                must_replay(checkpoint.replay_loss, float(replay()), checkpoint.path)
         self._last_step, self._last_at, self._goes_on = checkpoint.step, self._clock(), True
-        self._set_aside_later_than(checkpoint.path)
+        if self._writes:
+            self._tidy(checkpoint.path)
         return checkpoint
 
     def remove(self) -> None:
@@ -224,8 +187,8 @@ class Checkpoints:
         )
 
     def _must_be_of_this(self, content: Mapping[str, Any], path: Path) -> None:
-        saved = {"format": str(FORMAT), **content["fingerprint"]}
-        here = {"format": str(content["format"]), **self._fingerprint}
+        saved = {"format": str(content["format"]), **content["fingerprint"]}
+        here = {"format": str(FORMAT), **self._fingerprint}
         for name in [*here, *saved]:
             if saved.get(name) != here.get(name):
                 raise BadInput(
@@ -246,11 +209,12 @@ class Checkpoints:
             say("call restore() before the first step, or give an empty folder"),
         )
 
-    def _set_aside_later_than(self, path: Path) -> None:
-        """Damaged files keep another name, so that they are never counted among the last two."""
+    def _tidy(self, newest: Path) -> None:
+        """Damaged files later than `newest` get another name, so that they are never counted among the last two."""
         files = checkpoint_files(self.folder)
-        for damaged in files[: files.index(path)]:
-            with contextlib.suppress(OSError):  # a read-only folder, which nothing is saved to either
+        with contextlib.suppress(OSError):  # a read-only folder, which nothing is saved to either
+            remove_unfinished(self.folder)
+            for damaged in files[: files.index(newest)]:
                 damaged.rename(damaged.with_suffix(DAMAGED))
 
     @contextlib.contextmanager
@@ -287,14 +251,3 @@ class Checkpoints:
 def _told(path: Path, content: Mapping[str, Any], damaged: list[str]) -> Checkpoint:
     told = ("step", "samples_seen", "batch_size", "accumulation", "values", "replay_loss")
     return Checkpoint(path=path, damaged=tuple(damaged), **{name: content[name] for name in told})
-
-
-def _must_be_equal(before: float, now: float, path: Path) -> None:
-    if before == now or (math.isnan(before) and math.isnan(now)):
-        return
-    if not abs(now - before) <= REPLAY_TOLERANCE * abs(before):
-        raise CannotTell(
-            say("the training did not go on where {path} left it", path=path),
-            say("the same batch has loss {now}, and had {before} when it was saved", now=now, before=before),
-            say("see that nothing sets weights after they were restored"),
-        )

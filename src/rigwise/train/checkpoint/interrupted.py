@@ -37,6 +37,11 @@ class Interrupted(msgspec.Struct, frozen=True, kw_only=True):
             search is None or search.batch_size != self.earlier.recipe.training.batch_size
         )
 
+    @property
+    def lacks_lr(self) -> bool:
+        """Whether a learning rate was to be searched, and the sweep had not ended."""
+        return self.run.asked.find_lr and self.run.lr_search is None
+
 
 def read_interrupted(folder: Path) -> Interrupted:
     """What a run folder holds to go on with.

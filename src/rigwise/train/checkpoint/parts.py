@@ -21,8 +21,8 @@ class Stateful(Protocol):
 
 
 def states_of(parts: Mapping[str, Stateful]) -> dict[str, Any]:
-    """The state of each part; of a model also the buffers that its own state leaves out."""
-    return {name: _state(part) for name, part in parts.items()}
+    """Class and state of each part; of a model also the buffers that its own state leaves out."""
+    return {name: {"class": _class(part), "state": _state(part)} for name, part in parts.items()}
 
 
 def put_back(states: Mapping[str, Any], parts: Mapping[str, Stateful]) -> None:
@@ -36,7 +36,7 @@ def put_back(states: Mapping[str, Any], parts: Mapping[str, Stateful]) -> None:
         raise _unfit(difference)
     for name, part in parts.items():
         try:
-            _put_back(part, states[name])
+            _put_back(part, states[name]["state"])
         except (RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unfit(say("{name}: {error}", name=name, error=error)) from error
 
@@ -47,6 +47,10 @@ def _unfit(difference: str) -> BadInput:
         difference,
         say("train what the checkpoint is of, or start anew in another folder"),
     )
+
+
+def _class(part: Stateful) -> str:
+    return type(part).__qualname__
 
 
 def _state(part: Stateful) -> Any:
@@ -75,21 +79,26 @@ def _first_difference(states: Mapping[str, Any], parts: Mapping[str, Stateful]) 
     for name in parts:
         if name not in states:
             return say("{name}: not in the checkpoint, which holds {all}", name=name, all=", ".join(states))
-    for name in states:
+    for name, state in states.items():
         if name not in parts:
             return say("{name}: in the checkpoint, but not given", name=name)
-    shapes = ((name, _shapes(states[name]), _shapes(_state(part))) for name, part in parts.items() if _is_model(part))
-    return next((found for name, saved, here in shapes if (found := _first_other(name, saved, here))), None)
-
-
-def _is_model(part: Stateful) -> bool:
-    return isinstance(part, nn.Module)
+        if state["class"] != _class(parts[name]):
+            return say(
+                "{name} was {before}, and is {now} here", name=name, before=state["class"], now=_class(parts[name])
+            )
+    models = {name: part for name, part in parts.items() if isinstance(part, nn.Module)}
+    differences = (_first_other(name, _shapes(states[name]["state"]), _shapes(_state(models[name]))) for name in models)
+    return next(filter(None, differences), None)
 
 
 def _shapes(state: Any) -> dict[str, str]:
     """Tensor name to shape and type, in words."""
     tensors = {**state["state"], **state["buffers"]}
-    return {name: f"{tuple(each.shape)}" for name, each in tensors.items() if isinstance(each, torch.Tensor)}
+    return {
+        name: f"{tuple(each.shape)} {str(each.dtype).removeprefix('torch.')}"
+        for name, each in tensors.items()
+        if isinstance(each, torch.Tensor)
+    }
 
 
 def _first_other(part: str, saved: Mapping[str, str], here: Mapping[str, str]) -> str | None:
@@ -101,7 +110,7 @@ def _first_other(part: str, saved: Mapping[str, str], here: Mapping[str, str]) -
             return say("{part}: {name} is in the checkpoint only", part=part, name=name)
         if before != now:
             return say(
-                "{part}: {name} has shape {before} in the checkpoint, {now} here",
+                "{part}: {name} is {before} in the checkpoint, {now} here",
                 part=part,
                 name=name,
                 before=before,

@@ -10,7 +10,8 @@ from rigwise.errors import BadInput
 from rigwise.records.run import Resumption, RunRecord, Step, TrialCheckpoints, TrialResult
 from rigwise.speech import say
 from rigwise.telemetry.writer import RunWriter
-from rigwise.train.checkpoint.checkpoints import Checkpoint, Checkpoints
+from rigwise.train.checkpoint.checkpoint import Checkpoint
+from rigwise.train.checkpoint.checkpoints import Checkpoints
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import SECTIONS, CheckpointsSection, Recipe
 
@@ -78,7 +79,7 @@ class RunCheckpoints:
             raise BadInput(
                 say("{run} cannot go on: it trained on another device", run=self.folder.parent),
                 say(
-                    "{trial} ran on {before}, and only {now} is usable now",
+                    "{trial} ran on {before}, and now it would be {now}",
                     trial=other.trial,
                     before=other.device,
                     now=device,
@@ -95,14 +96,20 @@ class RunCheckpoints:
         self.writer.flush()  # whoever goes on must know that there is one
 
     def note_resumed(self, trial: str, found: Checkpoint | None) -> None:
-        """Say once where the run goes on: in the first trial that has steps left."""
-        if not self._resumed:
-            return
-        self._resumed = False
+        """Say where the run goes on, if it was interrupted: once, in the first trial that has steps left."""
         recorded = self.steps(trial, until=2**63)
         step = found.step if found else 0
         last = max(step, recorded[-1].step if recorded else 0)
-        sentence = _resumed_words(trial, step, last - step, found.damaged if found else ())
+        self._note(trial, step, last, _resumed_words(trial, step, last - step, found.damaged if found else ()))
+
+    def note_trials_ended(self) -> None:
+        """Say that no trial had steps left, if the run was interrupted only after them."""
+        self._note("", 0, 0, say("every trial had ended; what follows them was made again"))
+
+    def _note(self, trial: str, step: int, last: int, sentence: str) -> None:
+        if not self._resumed:
+            return
+        self._resumed = False
         resumption = Resumption(
             at=self.writer.elapsed(), trial=trial, step=step, interrupted_at_step=last, text=sentence
         )
@@ -122,6 +129,8 @@ class RunCheckpoints:
 def _resumed_words(trial: str, step: int, num_again: int, damaged: Sequence[str]) -> str:
     """Where a run goes on, in one sentence."""
     sentence = say("{trial} goes on after step {step}", trial=trial, step=step)
+    if step == 0:
+        sentence = say("{trial} begins at its first step", trial=trial)
     if num_again:
         sentence = say("{sentence}; {count} step(s) are taken again", sentence=sentence, count=num_again)
     if damaged:

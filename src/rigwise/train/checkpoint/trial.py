@@ -9,7 +9,8 @@ import torch
 from rigwise.errors import CannotTell, CannotWrite
 from rigwise.records.run import Step, TrialCheckpoints
 from rigwise.speech import say
-from rigwise.train.checkpoint.checkpoints import Checkpoint, Checkpoints
+from rigwise.train.checkpoint.checkpoint import Checkpoint
+from rigwise.train.checkpoint.checkpoints import Checkpoints
 from rigwise.train.checkpoint.run_checkpoints import RunCheckpoints
 from rigwise.train.step.device import autocast
 from rigwise.train.step.ledger import Ledger

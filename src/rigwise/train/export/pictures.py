@@ -1,19 +1,22 @@
 """The folder `RUN/model/` of a picture classifier: weights, program, labels, and the card that says how to use them."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from functools import partial
 from hashlib import sha256
 
 import msgspec
 import safetensors.torch
 import timm
 import torch
+from torch import Tensor
 
 from rigwise import __version__
 from rigwise.records.exported import MODEL_SCHEMA, ModelCard, measured_accuracy
 from rigwise.records.run import TrialResult
 from rigwise.speech import say
+from rigwise.train.batch.recognise import out_of_memory
 from rigwise.train.export.folder import write_folder
 from rigwise.train.export.model_folder import CARD, FOLDER, LABELS, PROGRAM, WEIGHTS, card_text
 from rigwise.train.export.picture_classifier import PictureClassifier
@@ -25,7 +28,7 @@ from rigwise.train.full_trial import Trained
 from rigwise.train.network.model import BuiltModel
 from rigwise.train.picture_lab import PictureLab
 from rigwise.train.pictures.picture_set import Picture
-from rigwise.train.step.device import CpuDevice
+from rigwise.train.step.device import CpuDevice, Device
 from rigwise.train.step.normalise import Normalise
 from rigwise.train.step.one_batch import exact_products
 from rigwise.train.step.scoring import Scores, score
@@ -121,11 +124,22 @@ def _weights(built: BuiltModel) -> bytes:
 
 
 def _scored(lab: PictureLab, result: TrialResult, built: BuiltModel, pictures: Sequence[Picture]) -> Scores:
-    """The model on a split, in fp32, where its trial ran; it ends on the CPU."""
-    device = lab.device if lab.device.name == result.device else CpuDevice()
+    """The model on a split, in fp32, where its trial ran; on the CPU where fp32 does not fit there."""
+    batches = partial(lab.material.eval_batches, pictures, result.batch_size)
+    if lab.device.name == result.device:
+        try:
+            return _scored_on(lab.device, built, batches())
+        except (RuntimeError, MemoryError) as error:
+            if out_of_memory(error) is None:
+                raise
+    return _scored_on(CpuDevice(), built, batches())
+
+
+def _scored_on(device: Device, built: BuiltModel, batches: Iterable[tuple[Tensor, Tensor]]) -> Scores:
+    """The model on these batches; it ends on the CPU."""
     built.model.to(device.torch_device)
-    with device.using(), exact_products():
-        batches = lab.material.eval_batches(pictures, result.batch_size)
-        scores = score(built.model, Normalise(built.mean, built.std), batches, device, "fp32")
-    built.model.to(CpuDevice.torch_device)
-    return scores
+    try:
+        with device.using(), exact_products():
+            return score(built.model, Normalise(built.mean, built.std), batches, device, "fp32")
+    finally:
+        built.model.to(CpuDevice.torch_device)

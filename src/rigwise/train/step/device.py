@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 import torch
+from torch import nn
 
 from rigwise.train.step.half_precision import half_precision, why_not_half
 
@@ -144,6 +145,12 @@ class CudaDevice:
     def start_peak(self) -> None:
         """Start new peaks."""
         torch.cuda.reset_peak_memory_stats(self.torch_device)
+
+
+def placed(model: nn.Module, device: Device) -> nn.Module:
+    """The model on the device; as it is where it lies there already: parameters without memory cannot be moved."""
+    held = [*model.parameters(), *model.buffers()]
+    return model if all(tensor.device == device.torch_device for tensor in held) else model.to(device.torch_device)
 
 
 def first_gpu() -> CudaDevice | None:

@@ -4,10 +4,10 @@ import math
 
 import msgspec
 
+from rigwise.train.knobs.section import KnobsSection
+
 SMALLEST_BATCH = 2
 """BatchNorm has no variance to take over a single picture."""
-NUM_VALIDATIONS = 4
-"""Accuracy is measured this many times per trial, evenly spaced, the last one at the end."""
 
 
 class TrialPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,11 +24,13 @@ class TrialPlan(msgspec.Struct, frozen=True, kw_only=True):
     weight_decay: float
     warmup_steps: int
     seed: int
+    knobs: KnobsSection = KnobsSection()
 
     @property
     def validation_steps(self) -> frozenset[int]:
         """The steps (1-based) that validation follows."""
-        return frozenset(math.ceil(self.steps * part / NUM_VALIDATIONS) for part in range(1, NUM_VALIDATIONS + 1))
+        number = self.knobs.validations
+        return frozenset(math.ceil(self.steps * part / number) for part in range(1, number + 1))
 
 
 def learning_rate_share(step: int, plan: TrialPlan) -> float:

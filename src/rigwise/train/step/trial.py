@@ -29,6 +29,8 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """That of the last step: what overflows fp16 goes on in another one."""
     notes: tuple[str, ...] = ()
     """What was changed on the way for want of memory or range, in words."""
+    remarks: tuple[str, ...] = ()
+    """What else is worth knowing of it, in words."""
 
 
 class Watcher(Protocol):
@@ -50,7 +52,7 @@ class Watcher(Protocol):
 def run_trial(
     plan: TrialPlan, inputs: TrialInputs, device: Device, ledger: Ledger, watchers: Sequence[Watcher] = ()
 ) -> TrialOutcome:
-    """Train up to `plan.steps` steps and validate; `inputs.model` ends trained, on `device`.
+    """Train up to `plan.steps` steps and validate; `inputs.model` ends with what was validated last, on `device`.
 
     Raises:
         torch.OutOfMemoryError: not even the smallest micro-batch fits.
@@ -66,8 +68,7 @@ def run_trial(
     for batch in inputs.train_batches(0 if state.ended else plan.steps - state.step, state.step):
         data_seconds = time.perf_counter() - asked
         loss = state.take_step(batch)
-        state.schedule.step()
-        state.step += 1
+        state.stepped()
         clock.end_step()
         ledger.note(loss, data_seconds, clock)
         validates = state.step in validation_steps
@@ -91,9 +92,15 @@ def run_trial(
 def _outcome(state: TrialState) -> TrialOutcome:
     if state.scores is None:
         raise LossIsNotFinite(say("no step ran"))
+    if state.average is not None:
+        state.model.load_state_dict(state.average.module.state_dict())
+        state.remarks.append(
+            say("validated and kept: averaged weights, decay {decay}", decay=state.plan.knobs.ema_decay)
+        )
     return TrialOutcome(
         scores=state.scores,
         memory=state.device.memory(),
         precision=state.take_step.precision,
         notes=tuple(state.take_step.notes),
+        remarks=tuple(state.remarks),
     )
