@@ -62,7 +62,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check codespell hatchling hypothesis mypy playwright pytest pytest-timeout ruff scikit-learn
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check codespell hatchling hypothesis mypy peft playwright pytest pytest-timeout ruff scikit-learn tokenizers transformers
 	touch $@
 
 clean:

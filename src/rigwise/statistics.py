@@ -41,6 +41,18 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int], z: floa
     return first_ratio - second_ratio - below, first_ratio - second_ratio + above
 
 
+def perplexity(loss: float) -> float:
+    """The exponential of a mean cross-entropy in nats; infinite where it is too large to tell.
+
+    >>> round(perplexity(math.log(257)), 1), perplexity(1e9)
+    (257.0, inf)
+    """
+    try:
+        return math.exp(loss)
+    except OverflowError:
+        return math.inf
+
+
 def percentile(values: Sequence[float], percent: float) -> float:
     """The `percent` percentile (0 to 100) of at least one value, interpolated linearly between neighbours.
 

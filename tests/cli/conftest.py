@@ -79,7 +79,7 @@ def begin(
     fake_machine: Callable[[str], dict[str, str]], tmp_path: Path, pictures: Path
 ) -> Iterator[Callable[..., Started]]:
     """Starts `rigwise train` on this test's pictures, or with other arguments."""
-    environment = fake_machine("no_gpu")
+    environment = fake_machine("no_gpu") | {"HOME": str(tmp_path)}
     begun: list[Started] = []
 
     def begin(recipe: Path, out: Path, *others: str) -> Started:

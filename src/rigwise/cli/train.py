@@ -1,4 +1,4 @@
-"""`rigwise train`: the guided experiment on a folder of pictures, or an earlier run again."""
+"""`rigwise train`: the guided experiment on pictures or texts, or an earlier run again."""
 
 import os
 from pathlib import Path
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     from rigwise.telemetry.writer import RunWriter
     from rigwise.train.guided import RigNote
     from rigwise.train.preparation import Request
-    from rigwise.train.recipe_sections import Recipe
 
 
 def train(
-    folder: Annotated[Path | None, typer.Argument(metavar="DATA", help=say("Folder of classes or of shards."))] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help=say("Folder of classes or of shards; texts, or JSONL."))
+    ] = None,
     recipe: Annotated[Path | None, typer.Option("--recipe", metavar="FILE", help=say("A recipe.toml."))] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help=say("Run folder to make."))] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model name."))] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help=say("Any timm model; of texts a local folder."))
+    ] = None,
     earlier: Annotated[Path | None, typer.Option("--from", metavar="RUN", help=say("Repeat this run anew."))] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help=say("Go on, if interrupted."))] = None,
     verdicts: Verdicts = None,
@@ -147,12 +150,12 @@ def _request(
     if folder is None:
         raise BadInput(
             say("DATA is missing"),
-            say("train needs a folder with one folder of pictures per class, or a run to repeat"),
+            say("train needs a folder with one folder of pictures per class, texts, or a run to repeat"),
             say("rigwise train DATA, or rigwise train --from RUN, or try the embedded pictures: rigwise demo"),
         )
     chosen = read_recipe(recipe) if recipe else Recipe()
     review = merged(read_review(path) for path in verdicts or ())
-    return Request(root=folder, recipe=_with_model(chosen, model), out=out, review=review, find_batch=find_batch)
+    return Request(root=folder, recipe=chosen, model=model, out=out, review=review, find_batch=find_batch)
 
 
 def _also(request: "Request", **asked: object) -> "Request":
@@ -178,14 +181,6 @@ def _refuse_beside(chosen: str, **options: object) -> None:
             say("it uses what the earlier run used, or it would be another run"),
             say("leave out {options}, or give DATA and --recipe RUN/recipe.toml", options=", ".join(given)),
         )
-
-
-def _with_model(recipe: "Recipe", model: str | None) -> "Recipe":
-    import msgspec
-
-    if model is None:
-        return recipe
-    return msgspec.structs.replace(recipe, model=msgspec.structs.replace(recipe.model, name=model))
 
 
 def _note_rig(evidence: Path) -> "RigNote":

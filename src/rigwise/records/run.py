@@ -9,6 +9,7 @@ from rigwise.records.ceilings import CeilingsReport
 from rigwise.records.finding import CheckReport
 from rigwise.records.knobs import KnobsReport
 from rigwise.records.learning_rate import LearningRateSearch
+from rigwise.records.text import TextReview, TextSummary
 
 
 class RankFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +44,18 @@ class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     step_mean_seconds: float | None = None
     step_p95_seconds: float | None = None
     images_per_second: float | None = None
+    sequence_length: int | None = None
+    """Most tokens of a sequence; of texts, as all the fields down to `num_epochs`."""
+    samples_per_second: float | None = None
+    tokens_per_second: float | None = None
+    """Padding not counted."""
+    val_loss: float | None = None
+    """Mean cross-entropy of a validation token after the last step, nats; perplexity is its exponential."""
+    val_loss_standard_error: float | None = None
+    num_tokens: int | None = None
+    """Tokens trained on, padding not counted."""
+    num_epochs: float | None = None
+    """How often the trial went through train."""
     data_wait_ratio: float | None = None
     """Share of the step spent waiting for the loader, 0 to 1."""
     peak_allocated_bytes: int | None = None
@@ -206,6 +219,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The rig in at most four lines."""
     check: CheckReport | None
     pictures: PictureSummary | None
+    texts: TextSummary | None = None
+    """What DATA is where it is texts."""
     model: str
     weights: str
     """Which pretrained weights were used, in words; never silently random."""
@@ -220,6 +235,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     predictions: tuple[Prediction, ...] = ()
     """The first 40, worst first."""
     confusion: Confusion | None = None
+    text_review: TextReview | None = None
+    """What the recommended language model says of the texts held back."""
     recommendation: Recommendation | None = None
     audit: AuditReport | None = None
     """What is suspicious about the pictures, and the recommended model on swapped backgrounds."""

@@ -10,6 +10,7 @@ from rigwise.report.figures import (
     Chart,
     LegendEntry,
     axis,
+    level,
     line,
     rounded,
     step_axis,
@@ -103,9 +104,9 @@ def accuracy_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
     constant = _constant_answer_ratio(run)
     if constant is not None:
         baseline = Accent("--muted", "dot")
-        level = round(constant * 100, 2)
-        layout["shapes"] = [_level(level, baseline)]  # type: ignore[assignment]
-        legend += (LegendEntry(say("always the commonest class: {level} %", level=number(level)), baseline),)
+        height = round(constant * 100, 2)
+        layout["shapes"] = [level(height, baseline)]  # type: ignore[assignment]
+        legend += (LegendEntry(say("always the commonest class: {level} %", level=number(height)), baseline),)
     return Chart(
         id="accuracy",
         title=title,
@@ -133,11 +134,6 @@ def _accuracy_line(trial: str, points: Sequence[Validation], accent: Accent) -> 
     return line(steps, heights, trial, accent, "%", mode="lines+markers", error_y=bars, meta={"trial": trial})
 
 
-def _level(height: float, accent: Accent) -> dict[str, object]:
-    style = {"color": accent.token, "dash": accent.dash, "width": 1}
-    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": height, "y1": height, "line": style}
-
-
 def _constant_answer_ratio(run: RunRecord) -> float | None:
     """Accuracy of always answering the commonest validation class."""
     counts = run.pictures.counts.get("val", {}) if run.pictures else {}
@@ -160,7 +156,7 @@ def _accuracy_summary(by_trial: dict[str, list[Validation]]) -> str:
 
 
 def step_time_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
-    """Time of each step, and the part of it spent waiting for pictures."""
+    """Time of each step, and the part of it spent waiting for data."""
     by_trial = steps_by_trial(run)
     title = say("Step time")
     if not by_trial:
@@ -175,7 +171,7 @@ def step_time_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
         meta = {"trial": trial}
         waiting = Accent(accents[trial].token, "dot")
         traces.append(line(numbers, whole, trial, accents[trial], unit, meta=meta))
-        wait_name = say("{trial}, waiting for pictures", trial=trial)
+        wait_name = say("{trial}, waiting for data", trial=trial)
         traces.append(line(numbers, wait, wait_name, waiting, unit, meta=meta))
     return Chart(
         id="step-time",
@@ -194,7 +190,7 @@ def step_time_chart(run: RunRecord, accents: dict[str, Accent]) -> Chart:
 
 
 def _step_time_caption(by_trial: dict[str, list[Step]], ceiling_seconds: float) -> str:
-    caption = say("Solid: the whole step. Dotted: the part of it spent waiting for pictures.")
+    caption = say("Solid: the whole step. Dotted: the part of it spent waiting for data.")
     above = [step.step_seconds for steps in by_trial.values() for step in steps if step.step_seconds > ceiling_seconds]
     if above:
         words = say(

@@ -7,7 +7,7 @@ import msgspec
 
 from rigwise.records.run import RunRecord, TrialResult
 from rigwise.speech import say
-from rigwise.statistics import wilson_interval
+from rigwise.statistics import Z_95, perplexity, wilson_interval
 from rigwise.units import GIB, MIB, significant
 
 
@@ -41,7 +41,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def compare(run: RunRecord) -> Comparison:
     """Every trial of the run, one row each, in the order they were run."""
     trials = (*run.trials, *_interrupted(run))
-    columns = _columns(trials)
+    columns = _columns(trials, of_texts=run.texts is not None)
     recommended = run.recommendation.trial if run.recommendation else None
     return Comparison(
         rows=tuple(_row(trial, recommended) for trial in trials),
@@ -101,6 +101,10 @@ def _row(trial: TrialResult, recommended: str | None) -> Row:
         parts.append(say("1 step") if trial.steps == 1 else say("{steps} steps", steps=f"{trial.steps:,}"))
     if trial.image_size:
         parts.append(f"{trial.image_size} px")
+    if trial.sequence_length:
+        parts.append(say("{count} tokens", count=f"{trial.sequence_length:,}"))
+    if trial.num_epochs is not None:
+        parts.append(say("{epochs} of an epoch", epochs=number(trial.num_epochs)))
     return Row(
         trial=trial.name,
         detail=" · ".join(part for part in parts if part),
@@ -110,7 +114,7 @@ def _row(trial: TrialResult, recommended: str | None) -> Row:
     )
 
 
-def _columns(trials: tuple[TrialResult, ...]) -> tuple[Column, ...]:
+def _columns(trials: tuple[TrialResult, ...], *, of_texts: bool) -> tuple[Column, ...]:
     def column(head: str, unit: str, value: Callable[[TrialResult], float | None], scale: float = 1) -> Column:
         values = [None if trial.not_run else value(trial) for trial in trials]
         return Column(head, unit, tuple("" if each is None else number(each / scale) for each in values))
@@ -119,18 +123,43 @@ def _columns(trials: tuple[TrialResult, ...]) -> tuple[Column, ...]:
     step_unit, step_scale = time_unit(_largest(trial.step_mean_seconds for trial in trials))
     memory, memory_scale = memory_unit(_largest(trial.peak_reserved_bytes for trial in trials))
     return (
-        Column(say("batch"), say("images"), batches),
+        Column(say("batch"), say("sequences") if of_texts else say("images"), batches),
         column(say("step mean"), step_unit, lambda trial: trial.step_mean_seconds, step_scale),
         column(say("step p95"), step_unit, lambda trial: trial.step_p95_seconds, step_scale),
-        column(say("speed"), say("img/s"), lambda trial: trial.images_per_second),
+        column(say("speed"), say("tokens/s"), lambda trial: trial.tokens_per_second)
+        if of_texts
+        else column(say("speed"), say("img/s"), lambda trial: trial.images_per_second),
         column(say("peak allocated"), memory, lambda trial: trial.peak_allocated_bytes, memory_scale),
         column(say("peak reserved"), memory + _of_total(trials), lambda trial: trial.peak_reserved_bytes, memory_scale),
         column(say("GPU"), "%", lambda trial: trial.gpu_utilization_ratio, 0.01),
         column(say("temp"), "°C", lambda trial: trial.temperature_celsius),
         column(say("power"), "W", lambda trial: trial.power_draw_watts),
         column(say("data wait"), "%", lambda trial: trial.data_wait_ratio, 0.01),
-        Column(say("val accuracy"), say("% (95 %)"), tuple(_accuracy_cell(trial) for trial in trials)),
+        *(_learned(trials) if of_texts else ()),
+        Column(
+            say("next token right") if of_texts else say("val accuracy"),
+            say("% (95 %)"),
+            tuple(_accuracy_cell(trial) for trial in trials),
+        ),
     )
+
+
+def _learned(trials: tuple[TrialResult, ...]) -> tuple[Column, ...]:
+    """How well the texts held back were foretold."""
+    losses = [None if trial.not_run else trial.val_loss for trial in trials]
+    return (
+        Column(say("val loss"), say("nats (95 %)"), tuple(_loss_cell(trial) for trial in trials)),
+        Column(say("perplexity"), "", tuple("" if loss is None else number(perplexity(loss)) for loss in losses)),
+    )
+
+
+def _loss_cell(trial: TrialResult) -> str:
+    if trial.not_run or trial.val_loss is None:
+        return ""
+    if trial.val_loss_standard_error is None:
+        return number(trial.val_loss)
+    spread = Z_95 * trial.val_loss_standard_error
+    return f"{number(trial.val_loss)} ({number(trial.val_loss - spread)}-{number(trial.val_loss + spread)})"
 
 
 def _largest(values: Iterable[float | None]) -> float:

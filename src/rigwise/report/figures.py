@@ -108,6 +108,12 @@ def line(
     }
 
 
+def level(height: float, accent: Accent) -> dict[str, Any]:
+    """A horizontal line over the whole width of a chart."""
+    style = {"color": accent.token, "dash": accent.dash, "width": 1}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": height, "y1": height, "line": style}
+
+
 def axis(title: str, **options: Any) -> dict[str, Any]:
     """A Plotly axis with its name and unit."""
     return {"title": {"text": title}, **options}

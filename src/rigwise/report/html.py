@@ -25,6 +25,8 @@ from rigwise.report.knobs_text import knobs_parts
 from rigwise.report.lr_report import lr_chart, suggestion_words
 from rigwise.report.page_templates import review_sentences, script_json, source, templates
 from rigwise.report.ranks_text import ranks_lines
+from rigwise.report.text_chart import val_loss_chart
+from rigwise.report.text_words import learned_words
 from rigwise.report.timeline import timeline_chart
 from rigwise.speech import say
 from rigwise.units import memory
@@ -50,7 +52,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
     accents = trial_accents(run)
     charts = (
         loss_chart(run, accents),
-        accuracy_chart(run, accents),
+        val_loss_chart(run, accents) if run.texts else accuracy_chart(run, accents),
         timeline_chart(run, accents, metrics),
         step_time_chart(run, accents),
         *((lr_chart(run.lr_search),) if run.lr_search else ()),
@@ -68,6 +70,7 @@ def _page(run: RunRecord) -> dict[str, Any]:
         "charts": {chart.id: chart for chart in charts},
         "picture_rows": _picture_rows(run.pictures) if run.pictures else (),
         "confusion_rows": _confusion_rows(run.confusion) if run.confusion else (),
+        "learned": learned_words(run.text_review) if run.text_review else "",
         **(audit_parts(run.audit) if run.audit else {"audit": None}),
         **(ceilings_parts(run.ceilings) if run.ceilings else {"ceilings": None}),
         "resumption_lines": tuple(sentence for _, sentence in resumption_lines(run)),
@@ -95,7 +98,8 @@ def _key_figures(run: RunRecord) -> tuple[tuple[str, str, str, str], ...]:
     index = next((index for index, row in enumerate(comparison.rows) if row.recommended), None)
     if index is None:
         return ()
-    wanted = (say("val accuracy"), say("speed"), say("step mean"), say("peak reserved"), say("data wait"))
+    learned = (say("val loss"), say("perplexity"), say("next token right"), say("val accuracy"))
+    wanted = (*learned, say("speed"), say("step mean"), say("peak reserved"), say("data wait"))
     by_head = {column.head: column for column in comparison.columns}
     found = [by_head[head] for head in wanted if head in by_head and by_head[head].cells[index]]
     return tuple(_key_figure(column, index) for column in found)
@@ -105,7 +109,8 @@ def _key_figure(column: Column, row: int) -> tuple[str, str, str, str]:
     value, _, interval = column.cells[row].partition(" ")
     if not interval:
         return column.head, value, column.unit, ""
-    return column.head, value, "%", say("95 % interval {bounds}", bounds=interval.strip("()"))
+    unit = column.unit.partition(" ")[0]
+    return column.head, value, unit, say("95 % interval {bounds}", bounds=interval.strip("()"))
 
 
 def _picture_rows(pictures: PictureSummary) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -16,6 +16,7 @@ from rigwise.records.learning_rate import LearningRateSearch
 from rigwise.records.recording import RecordReport
 from rigwise.records.run import RankFigures, Recommendation, Resumption, RunRecord, TrialCheckpoints, TrialResult
 from rigwise.records.smoke import SmokeReport
+from rigwise.records.text import TextReview, TextSummary
 from rigwise.report.ranks_text import RanksSummary, ranks_summaries
 from rigwise.statistics import wilson_interval
 
@@ -50,6 +51,8 @@ class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
     scaling: tuple[RanksSummary, ...]
     """What the ranks of each such trial reached together."""
     recommendation: Recommendation | None
+    texts: TextSummary | None
+    text_review: TextReview | None
     batch_search: BatchSearch | None
     ceilings: CeilingsReport | None
     model_note: str

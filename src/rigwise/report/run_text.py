@@ -1,12 +1,14 @@
 """A whole run for the terminal: what it was, the trials side by side, what to take, what to know, what comes next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from rigwise.records.bad_picture import BadPicture
 from rigwise.records.run import PictureSummary, RunRecord
+from rigwise.records.text import TextSummary
 from rigwise.report.audit_words import findings
 from rigwise.report.ceilings_text import ceilings_lines, lever_lines
 from rigwise.report.checkpoints_text import resumption_lines
@@ -15,6 +17,7 @@ from rigwise.report.knobs_text import knob_lines, knobs_lines
 from rigwise.report.lr_report import lr_lines
 from rigwise.report.ranks_text import ranks_lines
 from rigwise.report.text import comparison_table, indented, labelled_lines, next_line, printable
+from rigwise.report.text_words import text_review_lines
 from rigwise.speech import say
 
 
@@ -37,7 +40,8 @@ def _opening(run: RunRecord) -> Iterator[RenderableType]:
         yield Text(say("The run was interrupted. This is what was measured before."), style="bold yellow")
     if no_gpu:
         yield Text(printable(say("No training ran on a GPU: {why}", why=no_gpu)), style="bold yellow")
-    subject = (_pictures(run.pictures) if run.pictures else "", run.model)
+    data = _pictures(run.pictures) if run.pictures else _texts(run.texts) if run.texts else ""
+    subject = (data, run.model)
     yield Text(printable(" · ".join(filter(None, subject))), style="bold")
     on_what = (run.weights, *(() if no_gpu else run.rig_lines[:1]))
     yield from (indented(line, style="dim") for line in filter(None, on_what))
@@ -49,6 +53,15 @@ def _pictures(pictures: PictureSummary) -> str:
         name=PurePath(pictures.root).name or pictures.root,
         classes=len(pictures.classes),
         count=f"{sum(sum(split.values()) for split in pictures.counts.values()):,}",
+    )
+
+
+def _texts(texts: TextSummary) -> str:
+    return say(
+        "{name} · {count} documents · {characters} characters",
+        name=PurePath(texts.root).name or texts.root,
+        count=f"{sum(texts.counts.values()):,}",
+        characters=f"{sum(texts.characters.values()):,}",
     )
 
 
@@ -74,14 +87,14 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
         yield from ceilings_lines(run.ceilings)
     if run.knobs:
         yield from knobs_lines(run.knobs)
-    yield from ((say("before you trust"), note, "") for note in (run.pictures.notes if run.pictures else ()))
+    data = run.pictures or run.texts
+    if run.text_review:
+        yield from text_review_lines(run.text_review)
+    yield from ((say("before you trust"), note, "") for note in (data.notes if data else ()))
     if run.audit:
         yield from ((label, sentence, "") for label, sentence in findings(run.audit))
-    if run.pictures and run.pictures.bad:
-        first = run.pictures.bad[0]
-        count = len(run.pictures.bad)
-        words = say("{count} skipped, first {path}: {why}", count=count, path=first.path, why=first.reason)
-        yield say("bad files"), words, ""
+    if data and data.bad:
+        yield say("bad files"), _bad_files(data.bad), ""
     yield from ((label, sentence, "") for label, sentence in resumption_lines(run))
     if run.repeat_note:
         yield say("repeat"), run.repeat_note, "bold"
@@ -92,6 +105,11 @@ def _lines(run: RunRecord, page: str) -> Iterator[tuple[str, str, str]]:
     yield say("report"), page, ""
     if run.repeat_command != _next_command(run):
         yield say("again tomorrow"), run.repeat_command, ""
+
+
+def _bad_files(bad: Sequence[BadPicture]) -> str:
+    first = bad[0]
+    return say("{count} skipped, first {path}: {why}", count=len(bad), path=first.path, why=first.reason)
 
 
 def _next_command(run: RunRecord) -> str:

@@ -134,10 +134,12 @@ def _refuse_foreign(connection: sqlite3.Connection, database: Path) -> None:
 
 
 def _read(connection: sqlite3.Connection, record: type[R], where: str = "", *values: float) -> tuple[R, ...]:
-    """The records of one table, in the order they were written."""
-    columns = ", ".join(column_names(record))
-    rows = connection.execute(f"SELECT {columns} FROM {TABLE_OF[record]} {where} ORDER BY rowid", values)
-    return from_rows(record, rows)
+    """The records of one table, in the order they were written; an older rigwise may not know all fields."""
+    table = TABLE_OF[record]
+    there = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+    columns = tuple(name for name in column_names(record) if name in there)
+    rows = connection.execute(f"SELECT {', '.join(columns)} FROM {table} {where} ORDER BY rowid", values)
+    return from_rows(record, rows, columns)
 
 
 def _facts(connection: sqlite3.Connection) -> dict[str, Any]:

@@ -76,15 +76,19 @@ def to_row(record: msgspec.Struct) -> tuple[Any, ...]:
     return tuple(_printable(value) if type(value) is str else value for value in msgspec.structs.astuple(record))
 
 
-def from_rows(record: type[R], rows: Iterable[tuple[Any, ...]]) -> tuple[R, ...]:
-    """The records that rows hold. SQLite keeps NaN as NULL, so NULL where a number must be is NaN again.
+def from_rows(
+    record: type[R], rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...] | None = None
+) -> tuple[R, ...]:
+    """The records that rows of these columns (all, if not given) hold; other fields have their defaults.
+
+    SQLite keeps NaN as NULL, so NULL where a number must be is NaN again.
 
     >>> row = to_row(Step(trial="fp32", step=9, at=1.0, step_seconds=0.1, data_seconds=0.0, loss=math.nan))
     >>> from_rows(Step, [(*row[:-1], None)])[0].loss
     nan
     """
-    fields = msgspec.structs.fields(record)
-    names = [field.name for field in fields]
+    names = columns or column_names(record)
+    fields = [field for field in msgspec.structs.fields(record) if field.name in names]
     replacements = [math.nan if field.type is float else None for field in fields]
     whole = (_replace_null(row, replacements) if None in row else row for row in rows)
     known = [dict(zip(names, row, strict=True)) for row in whole]

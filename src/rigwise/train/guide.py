@@ -22,6 +22,10 @@ class Guide(ABC, Generic[L]):
         """Write which samples the run is made of, with their hashes, so that a repeat notices a change."""
 
     @abstractmethod
+    def more_changed(self, count: int) -> str:
+        """That so many more samples of a repeat are not what they were."""
+
+    @abstractmethod
     def lab(self, shared: Lab) -> L:
         """The experiment: what all kinds of data share, and this one's samples."""
 

@@ -30,12 +30,13 @@ from rigwise.train.knobs.for_trials import with_found_lr
 from rigwise.train.knobs.gains import trial_peaks, with_knobs
 from rigwise.train.lab import Lab
 from rigwise.train.picture_guide import PictureGuide
-from rigwise.train.preparation import Prepared, Request
+from rigwise.train.preparation import Prepared, PreparedPictures, PreparedTexts, Request
 from rigwise.train.progress import Progress
 from rigwise.train.ranks.ready import ready_ranks
 from rigwise.train.ranks.setup import RanksSetup, ranks_setup
 from rigwise.train.recipe import write_recipe
 from rigwise.train.repeat import repeat_note
+from rigwise.train.text_guide import TextGuide
 from rigwise.train.trial_ceilings import trial_ceilings
 
 NUM_CHANGES_TOLD = 10
@@ -61,7 +62,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Told the run folder as soon as there is something in it worth reading."""
 
 
-def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progress) -> Path:
+def run_guided(prepared: PreparedPictures | PreparedTexts, surroundings: Surroundings, progress: Progress) -> Path:
     """Run the experiment; returns its run folder.
 
     Raises:
@@ -71,13 +72,12 @@ def run_guided(prepared: Prepared, surroundings: Surroundings, progress: Progres
     """
     allocator = settle_allocator(prepared.recipe.knobs)  # before anything asks for a GPU
     asked = prepared.request.ranks
-    ranks = None if asked is None else ranks_setup(asked, prepared.recipe)
-    return _run(guide_for(prepared), _Means(ranks, allocator), prepared, surroundings, progress)
-
-
-def guide_for(prepared: Prepared) -> PictureGuide:
-    """What is particular to this kind of data."""
-    return PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
+    means = _Means(None if asked is None else ranks_setup(asked, prepared.recipe), allocator)
+    if isinstance(prepared, PreparedTexts):
+        guide = TextGuide(prepared.recipe, prepared.request.root, prepared.texts)
+        return _run(guide, means, prepared, surroundings, progress)
+    pictures = PictureGuide(prepared.recipe, prepared.pictures, prepared.request.review)
+    return _run(pictures, means, prepared, surroundings, progress)
 
 
 class _Means(NamedTuple):
@@ -96,7 +96,7 @@ def _run(guide: Guide[L], means: _Means, prepared: Prepared, surroundings: Surro
             writer.fact(key, value)
         writer.flush()
         surroundings.started(folder.path)
-        _note_changes(writer, prepared.changed, progress)
+        _note_changes(guide, writer, prepared.changed, progress)
         rig = _note_rig(writer, folder, surroundings, progress)
         device, no_gpu = choose_device(rig.report)
         make_repeatable(recipe, device)
@@ -214,13 +214,13 @@ def _note_repeat(lab: Lab, experiment: Experiment, prepared: Prepared) -> None:
         lab.writer.fact("repeat_equal", note.equal)
 
 
-def _note_changes(writer: RunWriter, changed: Sequence[str], progress: Progress) -> None:
+def _note_changes(guide: Guide[L], writer: RunWriter, changed: Sequence[str], progress: Progress) -> None:
     for sentence in changed:
-        writer.event("changed picture", sentence)
+        writer.event("changed sample", sentence)
     for sentence in changed[:NUM_CHANGES_TOLD]:
         progress.tell(sentence)
     if len(changed) > NUM_CHANGES_TOLD:
-        progress.tell(say("and {count} more", count=len(changed) - NUM_CHANGES_TOLD))
+        progress.tell(guide.more_changed(len(changed) - NUM_CHANGES_TOLD))
 
 
 def _repeat_command(folder: RunFolder, ranks: RanksSetup | None) -> str:

@@ -55,6 +55,10 @@ class PictureGuide(Guide[PictureLab]):
         write_text(folder.path / FILE_NAME, picture_lines(self._pictures))
         leave_review(folder.path, self._review)
 
+    def more_changed(self, count: int) -> str:
+        """Pictures."""
+        return say("and {count} more pictures", count=count)
+
     def lab(self, shared: Lab) -> PictureLab:
         """The pictures, kept decoded where that pays."""
         request = cache_request(shared.recipe, self._pictures, on_gpu=shared.device.is_gpu)

@@ -1,8 +1,9 @@
-"""From what the user asked for to a recipe and pictures that can be used. No torch here: bad input is said at once."""
+"""From what the user asked for to a recipe and data that can be used. No torch here: bad input is said at once."""
 
 import os
 from datetime import date
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -14,12 +15,19 @@ from rigwise.train.checkpoint.interrupted import Interrupted
 from rigwise.train.machine import usable_cores
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.layout import find_layout
-from rigwise.train.pictures.picture_ledger import changes, same_split
+from rigwise.train.pictures.picture_ledger import PictureLedger, changes, same_split
 from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.preflight.preflight import LoaderPlan, preflight
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import Earlier
+from rigwise.train.text.choices import with_choices
+from rigwise.train.text.corpus import TextPlan, read_texts
+from rigwise.train.text.layout import is_text
+from rigwise.train.text.ledger import TextLedger, same_text_split, text_changes
+from rigwise.train.text.text_set import TextSet
+
+Ledger = TypeVar("Ledger", PictureLedger, TextLedger)
 
 MOST_LOADER_THREADS = 8
 """Decode threads beyond this only wait for each other: batches are put together by one of them."""
@@ -31,6 +39,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     root: Path
     """DATA."""
     recipe: Recipe
+    model: str | None = None
+    """Instead of the recipe's: a timm model, or for texts a local folder."""
     out: Path | None = None
     """Run folder; None for the next free one under runs/."""
     earlier: Earlier | None = None
@@ -57,26 +67,50 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     request: Request
     recipe: Recipe
     """With every `0 means` value resolved."""
-    pictures: PictureSet
     changed: tuple[str, ...]
-    """For a repeat: one line per picture that is not what it was."""
+    """For a repeat: one line per sample that is not what it was."""
 
 
-def prepare(request: Request, progress: Progress) -> Prepared:
-    """The recipe resolved and the pictures read, split as the repeated run had them.
+class PreparedPictures(Prepared, frozen=True, kw_only=True):
+    """One on pictures."""
+
+    pictures: PictureSet
+
+
+class PreparedTexts(Prepared, frozen=True, kw_only=True):
+    """One on texts."""
+
+    texts: TextSet
+
+
+def prepare(request: Request, progress: Progress) -> PreparedPictures | PreparedTexts:
+    """The recipe resolved and DATA read, whatever kind it is, split as the repeated run had it.
 
     Raises:
-        BadInput: DATA cannot be trained on, or the run folder is in use or lies among the classes.
+        BadInput: DATA cannot be trained on, or the run folder is in use or lies among the samples.
         CannotWrite: the run folder cannot be made there, or there is too little space for a run.
     """
     _must_still_be_there(request)
+    of_texts = is_text(request.root)
     if request.interrupted is None:
         out = request.out or default_run_folder(date.today())
         refuse_unusable(out)
-        must_be_outside(out, request.root)
+        (_must_be_outside_texts if of_texts else must_be_outside)(out, request.root)
     recipe = resolve(request.recipe)
     for concern in preflight(LoaderPlan(num_threads=recipe.loader.num_threads)):
         progress.tell(say("{because}; {next_step}", because=concern.because, next_step=concern.next_step))
+    if of_texts:
+        return _texts(request, with_choices(recipe, request.model), progress)
+    return _pictures(request, _with_model(recipe, request.model), progress)
+
+
+def _with_model(recipe: Recipe, name: str | None) -> Recipe:
+    if name is None:
+        return recipe
+    return msgspec.structs.replace(recipe, model=msgspec.structs.replace(recipe.model, name=name))
+
+
+def _pictures(request: Request, recipe: Recipe, progress: Progress) -> PreparedPictures:
     progress.begin(say("reading pictures"), None)
     try:
         pictures = read_pictures(
@@ -90,42 +124,93 @@ def prepare(request: Request, progress: Progress) -> Prepared:
         )
     finally:
         progress.end()
+    changed = changes(pictures, _ledger(request.earlier, PictureLedger).pictures) if request.earlier else ()
     if request.interrupted is not None:
-        return _as_they_were(request, request.interrupted, recipe, pictures)
-    if request.earlier is None:
-        return Prepared(request=request, recipe=recipe, pictures=pictures, changed=())
-    recorded = request.earlier.ledger.pictures
-    again = same_split(pictures, recorded)
-    _must_have_enough(again, request.earlier.folder)
-    return Prepared(request=request, recipe=recipe, pictures=again, changed=changes(pictures, recorded))
+        recorded = _ledger(request.interrupted.earlier, PictureLedger).pictures
+        _must_be_the_same(request.interrupted, changes(pictures, recorded))
+        pictures = same_split(pictures, recorded)
+    elif request.earlier is not None:
+        pictures = same_split(pictures, _ledger(request.earlier, PictureLedger).pictures)
+        _must_have_enough(pictures, request.earlier)
+    return PreparedPictures(request=request, recipe=recipe, pictures=pictures, changed=changed)
 
 
-def _as_they_were(request: Request, interrupted: Interrupted, recipe: Recipe, pictures: PictureSet) -> Prepared:
-    """An interrupted run goes on with the pictures it had, in the splits they had.
+def _texts(request: Request, recipe: Recipe, progress: Progress) -> PreparedTexts:
+    section = recipe.text
+    plan = TextPlan(
+        seed=recipe.training.seed,
+        field=section.field,
+        val_ratio=section.val_ratio,
+        test_ratio=section.test_ratio,
+        max_bad_ratio=section.max_bad_ratio,
+    )
+    progress.begin(say("reading texts"), None)
+    try:
+        texts = read_texts(request.root, plan, progress)
+    finally:
+        progress.end()
+    changed = text_changes(texts, _ledger(request.earlier, TextLedger).documents) if request.earlier else ()
+    if request.interrupted is not None:
+        recorded = _ledger(request.interrupted.earlier, TextLedger).documents
+        _must_be_the_same(request.interrupted, text_changes(texts, recorded))
+        texts = same_text_split(texts, recorded)
+    elif request.earlier is not None:
+        texts = same_text_split(texts, _ledger(request.earlier, TextLedger).documents)
+        _must_have_enough(texts, request.earlier)
+    return PreparedTexts(request=request, recipe=recipe, texts=texts, changed=changed)
+
+
+def _ledger(earlier: Earlier, kind: type[Ledger]) -> Ledger:
+    """What the earlier run recorded of this kind of data.
 
     Raises:
-        BadInput: one of them is not what it was.
+        BadInput: it ran on another kind.
     """
-    recorded = interrupted.earlier.ledger.pictures
-    if other := changes(pictures, recorded):
+    if isinstance(earlier.ledger, kind):
+        return earlier.ledger
+    raise BadInput(
+        say("cannot repeat {run} on this DATA", run=earlier.folder),
+        say("one of the two is pictures, the other texts"),
+        say("give the DATA of the earlier run, or start anew: rigwise train DATA"),
+    )
+
+
+def _must_be_outside_texts(out: Path, root: Path) -> None:
+    if root.is_dir() and Path(os.path.realpath(out)).is_relative_to(os.path.realpath(root)):
         raise BadInput(
-            say("{run} cannot go on: its pictures are not what they were", run=interrupted.folder),
-            say("{first} ({count} in all)", first=other[0], count=len(other)),
+            say("the run folder {out} would lie among the texts of {root}", out=out, root=root),
+            say("the next run would take what is in it for texts"),
+            say("name a folder outside of {root} with --out", root=root),
+        )
+
+
+def _must_be_the_same(interrupted: Interrupted, changed: tuple[str, ...]) -> None:
+    """For a run that goes on: every sample must be what it was.
+
+    Raises:
+        BadInput: one of them is not.
+    """
+    if changed:
+        raise BadInput(
+            say(
+                "{run} cannot go on: its {kind} are not what they were",
+                run=interrupted.folder,
+                kind=interrupted.earlier.kind,
+            ),
+            say("{first} ({count} in all)", first=changed[0], count=len(changed)),
             say("put them back, or repeat the run with them: rigwise train --from {run}", run=interrupted.folder),
         )
-    changed = changes(pictures, request.earlier.ledger.pictures) if request.earlier else ()
-    return Prepared(request=request, recipe=recipe, pictures=same_split(pictures, recorded), changed=changed)
 
 
 def _must_still_be_there(request: Request) -> None:
-    """For a repeat, and for a run that goes on: its pictures may have moved since."""
-    before = request.interrupted or request.earlier
-    if before is not None and not os.path.exists(request.root):
-        run = before.folder
+    """For a repeat, and for a run that goes on: its samples may have moved since."""
+    earlier = request.interrupted.earlier if request.interrupted else request.earlier
+    if earlier is not None and not os.path.exists(request.root):
+        run = earlier.folder
         repeat = say("name the folder they are in now: rigwise train DATA --from {run}", run=run)
         resume = say("name the folder they are in now: rigwise train DATA --resume {run}", run=run)
         raise BadInput(
-            say("the pictures of {run} are no longer in {root}", run=run, root=request.root),
+            say("the {kind} of {run} are no longer in {root}", kind=earlier.kind, run=run, root=request.root),
             say("the path does not exist"),
             resume if request.interrupted else repeat,
         )
@@ -146,13 +231,18 @@ def must_be_outside(out: Path, root: Path) -> None:
             )
 
 
-def _must_have_enough(pictures: PictureSet, run: Path) -> None:
-    """For a repeat: pictures to learn from and to validate with must be left."""
+def _must_have_enough(samples: PictureSet | TextSet, earlier: Earlier) -> None:
+    """For a repeat: samples to learn from and to validate with must be left."""
     for split in ("train", "val"):
-        if not getattr(pictures, split):
+        if not getattr(samples, split):
             raise BadInput(
-                say("cannot repeat {run}: none of its {split} pictures is left", run=run, split=split),
-                say("{root} holds none of those that were used for it", root=pictures.root),
+                say(
+                    "cannot repeat {run}: none of its {split} {kind} is left",
+                    run=earlier.folder,
+                    split=split,
+                    kind=earlier.kind,
+                ),
+                say("{root} holds none of those that were used for it", root=samples.root),
                 say("put them back, or start anew: rigwise train DATA"),
             )
 

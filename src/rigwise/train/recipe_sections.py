@@ -44,6 +44,61 @@ class PicturesSection(msgspec.Struct, frozen=True, kw_only=True):
         yield from _outside("max_bad_ratio", self.max_bad_ratio, 0.0, 1.0)
 
 
+class TextSection(msgspec.Struct, frozen=True, kw_only=True):
+    """How DATA is read, batched and modelled where it is texts."""
+
+    model: str = "tiny"
+    """`tiny`, built in with random weights, or a local Hugging Face folder."""
+    tokeniser: str = "auto"
+    """`bytes`, a local Hugging Face folder, or `auto`: that of the model's folder, bytes for the built-in one."""
+    context: int = 256
+    """Tokens of a sequence; half of it takes about half of the activations' memory."""
+    batching: Literal["auto", "packed", "bucketed"] = "auto"
+    """Documents joined to full sequences, or each one beside others of its length; `auto` packs, but not prompts."""
+    layers: int = 4
+    width: int = 128
+    heads: int = 4
+    """Of the built-in model."""
+    learning_rate: float = 0.0
+    """Instead of that under [training]; 0 means 1e-3 for the built-in model, 5e-5 for a folder, 2e-4 for adapters."""
+    lora_rank: int = 0
+    """Rank of LoRA adapters on a Hugging Face model, whose own weights then stay as they are; 0 trains all of them."""
+    lora_alpha: int = 0
+    """Adapters are scaled by alpha / rank; 0 means twice the rank."""
+    lora_dropout: float = 0.0
+    field: str = "text"
+    """Name of the text in a JSONL record."""
+    val_ratio: float = 0.1
+    test_ratio: float = 0.0
+    """Shares of the documents held back when DATA is not split."""
+    max_bad_ratio: float = 0.05
+    """A run stops when more than this share of files and records is unusable."""
+    val_tokens: int = 50_000
+    """A validation asks for at most so many, evenly spaced: seconds beside the minutes of a trial."""
+
+    def faults(self) -> Iterator[str]:
+        """Every value outside its range, in words."""
+        yield from _outside("context", self.context, 8, 1_048_576)
+        yield from _outside("layers", self.layers, 1, 256)
+        yield from _outside("width", self.width, 2, 65_536)
+        yield from _outside("heads", self.heads, 1, 1024)
+        if self.learning_rate != 0:
+            yield from _outside("learning_rate", self.learning_rate, 1e-8, 10.0)
+        yield from _outside("lora_rank", self.lora_rank, 0, 4096)
+        yield from _outside("lora_alpha", self.lora_alpha, 0, 65_536)
+        yield from _outside("lora_dropout", self.lora_dropout, 0.0, 0.9)
+        yield from _outside("val_ratio", self.val_ratio, 0.001, 0.5)
+        yield from _outside("test_ratio", self.test_ratio, 0.0, 0.5)
+        yield from _outside("max_bad_ratio", self.max_bad_ratio, 0.0, 1.0)
+        yield from _outside("val_tokens", self.val_tokens, 1, 1_000_000_000)
+        if self.heads > 0 and self.width % (2 * self.heads):
+            yield say(
+                "width = {width}: must be a multiple of {step}, twice the heads", width=self.width, step=2 * self.heads
+            )
+        if not self.model or not self.tokeniser or not self.field:
+            yield say("model, tokeniser and field must not be empty")
+
+
 class TrainingSection(msgspec.Struct, frozen=True, kw_only=True):
     """The trials on a GPU. The guided experiment: 200 steps at batch 32, then 64 when VRAM allows."""
 
@@ -73,6 +128,8 @@ class CpuSection(msgspec.Struct, frozen=True, kw_only=True):
 
     steps: int = 60
     image_size: int = 128
+    context: int = 128
+    """Tokens of a sequence, where DATA is texts."""
     num_threads: int = 0
     """0 means all cores the process may use; the run folder records the number taken."""
 
@@ -80,6 +137,7 @@ class CpuSection(msgspec.Struct, frozen=True, kw_only=True):
         """Every value outside its range, in words."""
         yield from _outside("steps", self.steps, 1, 1_000_000)
         yield from _outside("image_size", self.image_size, 32, 1024)
+        yield from _outside("context", self.context, 8, 1_048_576)
         yield from _outside("num_threads", self.num_threads, 0, 1024)
 
 
@@ -147,6 +205,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     model: ModelSection = ModelSection()
     pictures: PicturesSection = PicturesSection()
+    text: TextSection = TextSection()
     training: TrainingSection = TrainingSection()
     cpu: CpuSection = CpuSection()
     loader: LoaderSection = LoaderSection()
@@ -172,6 +231,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 SECTIONS: dict[str, Any] = {
     "model": ModelSection,
     "pictures": PicturesSection,
+    "text": TextSection,
     "training": TrainingSection,
     "cpu": CpuSection,
     "loader": LoaderSection,

@@ -14,6 +14,8 @@ from rigwise.telemetry.run_folder import RunFolder
 from rigwise.train.pictures.picture_ledger import FILE_NAME, PictureLedger, read_picture_lines
 from rigwise.train.recipe import read_recipe
 from rigwise.train.recipe_sections import Recipe
+from rigwise.train.text.ledger import FILE_NAME as TEXTS
+from rigwise.train.text.ledger import TextLedger, read_text_lines
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,10 +23,15 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
 
     folder: Path
     recipe: Recipe
-    ledger: PictureLedger
+    ledger: PictureLedger | TextLedger
     steps: tuple[Step, ...]
     finished: bool = True
     """False when it was interrupted: its last trial has fewer steps than planned."""
+
+    @property
+    def kind(self) -> str:
+        """What its samples are, in words."""
+        return say("pictures") if isinstance(self.ledger, PictureLedger) else say("documents")
 
 
 class RepeatNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +50,8 @@ def read_earlier(folder: Path) -> Earlier:
     """
     run = load_run(folder)
     recipe = read_recipe(RunFolder(folder).recipe)
-    ledger = read_picture_lines(folder / FILE_NAME)
+    texts = folder / TEXTS
+    ledger = read_text_lines(texts) if texts.exists() else read_picture_lines(folder / FILE_NAME)
     return Earlier(folder=folder, recipe=recipe, ledger=ledger, steps=run.steps, finished=run.finished)
 
 
@@ -89,7 +97,12 @@ def repeat_note(earlier: Earlier, steps: Iterable[Step], changed: Sequence[str],
         return RepeatNote(equal=None, text=say("the earlier run was interrupted before its first step"))
     equal, sentence = compare_losses(earlier.steps, steps, finished=earlier.finished)
     if changed:
-        count = say("{count} picture(s) are not what they were: {first}", count=len(changed), first=changed[0])
+        count = say(
+            "{kind} that are not what they were: {count}, first {first}",
+            kind=earlier.kind,
+            count=len(changed),
+            first=changed[0],
+        )
         return RepeatNote(equal=False, text=f"{count}; {sentence}")
     if on_gpu and not equal:
         return RepeatNote(equal=None, text=say("{sentence} (a GPU promises no bit-equal losses)", sentence=sentence))

@@ -1,11 +1,13 @@
 """Whether micro-batches give the gradient of the whole batch: measured on the caller's own loss, and where it breaks.
 
-A loss that is a mean over anything but samples (tokens that are not padding, pixels of a class) breaks it, and so does
-a layer that looks at the whole batch: BatchNorm takes mean and variance over what it is given.
+A loss that is a mean over anything but samples (tokens that are not padding, pixels of a class) breaks it, unless the
+parts are weighted by what it is a mean over (`count`). A layer that looks at the whole batch breaks it too: BatchNorm
+takes mean and variance over what it is given.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import msgspec
 import torch
@@ -20,8 +22,24 @@ asks for (https://github.com/huggingface/transformers/pull/34191)."""
 NUM_SAMPLES = 8
 """Our choice: 8 against 2 x 4; more samples show no more."""
 
+Part = TypeVar("Part", bound=Sequence[Tensor])
 Loss = Callable[[nn.Module, Sequence[Tensor]], Tensor]
-"""Model and batch to the mean loss over its samples."""
+"""Model and batch to the mean loss over what `Count` counts."""
+Count = Callable[[Sequence[Tensor]], int]
+"""Batch to the number of terms its mean loss is over: samples, or tokens that have a label."""
+
+
+def num_samples(batch: Sequence[Tensor]) -> int:
+    """The number of samples in a batch."""
+    return len(batch[0])
+
+
+def weighted(parts: Sequence[Part], count: Count) -> list[tuple[Part, float]]:
+    """Each part with its share in the mean loss of the whole batch; those in which nothing counts are left out."""
+    counts = [count(part) for part in parts]
+    total = sum(counts)
+    shared = [(part, number / total) for part, number in zip(parts, counts, strict=True) if number]
+    return shared or [(parts[0], 1.0)]
 
 
 class Parity(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,23 +78,24 @@ class Parity(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def gradient_parity(model: nn.Module, loss: Loss, batch: Sequence[Tensor]) -> Parity:
+def gradient_parity(model: nn.Module, loss: Loss, batch: Sequence[Tensor], count: Count = num_samples) -> Parity:
     """The gradient of up to 8 samples at once against that of two halves, accumulated as a run accumulates them.
 
     Gradients, buffers and random numbers are as before afterwards. Dropout is off meanwhile: halves draw other numbers.
 
     Args:
         model: in training mode.
-        loss: the mean over the samples it is given.
+        loss: a mean over the batch it is given.
         batch: tensors with one row for each sample, at least two.
+        count: the number of terms of that mean; tokens with a label, for a mean over tokens.
     """
     samples = [tensor[:NUM_SAMPLES] for tensor in batch]
     layers = batch_statistics_layers(model)
     with _as_it_was(model), without_chance(model):
-        as_it_is = _relative_error(model, loss, samples)
+        as_it_is = _relative_error(model, loss, samples, count)
         for layer in layers.values():
             layer.eval()
-        rest = _relative_error(model, loss, samples) if layers else as_it_is
+        rest = _relative_error(model, loss, samples, count) if layers else as_it_is
         for layer in layers.values():
             layer.train()
     return Parity(relative_error=as_it_is, without_batch_statistics=rest, batch_statistics=tuple(layers))
@@ -88,19 +107,18 @@ def batch_statistics_layers(model: nn.Module) -> dict[str, nn.Module]:
     return {name: layer for name, layer in model.named_modules() if isinstance(layer, kinds) and layer.training}
 
 
-def _relative_error(model: nn.Module, loss: Loss, samples: Sequence[Tensor]) -> float:
-    whole = _gradient(model, loss, [samples])
+def _relative_error(model: nn.Module, loss: Loss, samples: Sequence[Tensor], count: Count) -> float:
+    whole = _gradient(model, loss, [samples], count)
     half = (len(samples[0]) + 1) // 2
-    parts = _gradient(model, loss, list(zip(*(tensor.split(half) for tensor in samples), strict=True)))
+    parts = _gradient(model, loss, list(zip(*(tensor.split(half) for tensor in samples), strict=True)), count)
     return float((whole - parts).norm() / whole.norm().clamp_min(1e-30))
 
 
-def _gradient(model: nn.Module, loss: Loss, parts: Sequence[Sequence[Tensor]]) -> Tensor:
-    """All gradients as one fp32 vector, each part weighted by its share of the samples."""
+def _gradient(model: nn.Module, loss: Loss, parts: Sequence[Sequence[Tensor]], count: Count) -> Tensor:
+    """All gradients as one fp32 vector, each part weighted by its share."""
     model.zero_grad(set_to_none=True)
-    total = sum(len(part[0]) for part in parts)
-    for part in parts:
-        (loss(model, part) * (len(part[0]) / total)).backward()
+    for part, share in weighted(parts, count):
+        (loss(model, part) * share).backward()
     return torch.cat([each.grad.detach().float().flatten() for each in model.parameters() if each.grad is not None])
 
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from rigwise.speech import say
 from rigwise.train.batch.not_finite import first_not_finite
-from rigwise.train.batch.parity import Loss, Parity, gradient_parity
+from rigwise.train.batch.parity import Count, Loss, Parity, gradient_parity, num_samples, weighted
 from rigwise.train.batch.recognise import OutOfMemory, out_of_memory
 from rigwise.train.batch.update import updated
 from rigwise.train.step.device import CpuDevice, Device, autocast
@@ -45,6 +45,7 @@ class RecoveringStep:
         optimizer: torch.optim.Optimizer,
         loss: Loss,
         *,
+        count: Count = num_samples,
         device: Device | None = None,
         precision: str = "fp32",
         smallest: int = 1,
@@ -56,7 +57,8 @@ class RecoveringStep:
         Args:
             model: in training mode, on the device.
             optimizer: of its parameters.
-            loss: model and a batch on the CPU or the device to the mean loss over its samples; runs inside autocast.
+            loss: model and a batch on the CPU or the device to its mean loss; runs inside autocast.
+            count: the terms that mean is over, which weigh a micro-batch: samples, or tokens that have a label.
             device: where the model is; the CPU if not given.
             precision: `fp32`, `bf16` or `fp16`.
             smallest: micro-batch below which nothing is tried; 2 where BatchNorm is used.
@@ -71,10 +73,9 @@ class RecoveringStep:
         self.parity: Parity | None = None
         """Measured when micro-batches were first needed."""
         self.notes: list[str] = []
-        self._loss = loss
+        self._loss, self._count = loss, count
         self._device = device or CpuDevice()
-        self._smallest = smallest
-        self._watch_loss = watch_loss
+        self._smallest, self._watch_loss = smallest, watch_loss
         self._tell = tell
         self._scaler = self._new_scaler()
         self._before = _Before(model, self._device)
@@ -147,12 +148,13 @@ class RecoveringStep:
             return ran_out
 
     def _backward(self, batch: Sequence[Tensor]) -> Tensor:
-        num_samples = len(batch[0])
-        if self._micro(batch) == num_samples:
+        size = len(batch[0])
+        if self._micro(batch) == size:
             return self._backward_part(batch, 1.0)
-        num_parts = -(-num_samples // self._micro(batch))
-        parts = zip(*(tensor.tensor_split(num_parts) for tensor in batch), strict=True)
-        return torch.stack([self._backward_part(part, len(part[0]) / num_samples) for part in parts]).sum()
+        num_parts = -(-size // self._micro(batch))
+        parts = list(zip(*(tensor.tensor_split(num_parts) for tensor in batch), strict=True))
+        losses = [self._backward_part(part, share) for part, share in weighted(parts, self._count)]
+        return torch.stack(losses).sum()
 
     def _backward_part(self, part: Sequence[Tensor], share: float) -> Tensor:
         """Its share of the mean loss, detached; its gradient is added to the parameters."""
@@ -167,7 +169,7 @@ class RecoveringStep:
         return min(self.micro_batch_size or len(batch[0]), len(batch[0]))
 
     def _halve(self, batch: Sequence[Tensor], ran_out: OutOfMemory) -> None:
-        num_samples, micro = len(batch[0]), self._micro(batch)
+        size, micro = len(batch[0]), self._micro(batch)
         self.micro_batch_size = micro // 2
         self._note(
             say(
@@ -175,7 +177,7 @@ class RecoveringStep:
                 "{batch}: {said}",
                 micro=micro,
                 smaller=self.micro_batch_size,
-                batch=num_samples,
+                batch=size,
                 said=ran_out.text.split(". ")[0],
             )
         )
@@ -185,7 +187,7 @@ class RecoveringStep:
     def _measured_parity(self, batch: Sequence[Tensor]) -> Parity | None:
         """None where even the few samples it takes do not fit; the next micro-batch is smaller."""
         try:
-            parity = gradient_parity(self.model, self._loss, batch)
+            parity = gradient_parity(self.model, self._loss, batch, self._count)
         except Exception as error:
             if out_of_memory(error) is None:
                 raise

@@ -11,6 +11,7 @@ from rigwise.telemetry.reading import load_run
 from rigwise.train.checkpoint.run_lock import RunLock
 from rigwise.train.pictures.picture_ledger import FILE_NAME
 from rigwise.train.repeat import Earlier, read_earlier
+from rigwise.train.text.ledger import FILE_NAME as TEXTS
 
 
 class Interrupted(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +52,7 @@ def read_interrupted(folder: Path) -> Interrupted:
     """
     run = load_run(folder)
     if not run.resume_command:
-        raise _without_checkpoints(folder, has_begun=(folder / FILE_NAME).exists())
+        raise _without_checkpoints(folder, has_begun=any((folder / name).exists() for name in (FILE_NAME, TEXTS)))
     if not run.finished:
         RunLock(folder).release()  # said now rather than after torch was imported
     repeats = read_earlier(Path(run.asked.repeats)) if run.asked.repeats else None

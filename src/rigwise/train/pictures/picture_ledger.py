@@ -37,10 +37,10 @@ class PictureLedger(msgspec.Struct, frozen=True):
 
 def picture_lines(pictures: PictureSet) -> str:
     """The text of pictures.tsv."""
-    lines = [_ROOT + _quoted(_home_relative(pictures.root)), _HEADER]
+    lines = [_ROOT + quoted(home_relative(pictures.root)), _HEADER]
     for split in SPLITS:
         for picture in getattr(pictures, split):
-            cells = (split, _quoted(pictures.classes[picture.label]), picture.sha256, _quoted(picture.path))
+            cells = (split, quoted(pictures.classes[picture.label]), picture.sha256, quoted(picture.path))
             lines.append("\t".join(cells))
     return "\n".join(lines) + "\n"
 
@@ -53,7 +53,7 @@ def read_picture_lines(path: Path) -> PictureLedger:
     """
     try:
         root, _, *rows = path.read_text("utf-8").splitlines()
-        return PictureLedger(Path(_plain(root.removeprefix(_ROOT))).expanduser(), dict(_row(row) for row in rows))
+        return PictureLedger(Path(plain(root.removeprefix(_ROOT))).expanduser(), dict(_row(row) for row in rows))
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: `~`, and there is no home folder
         raise BadInput(
             say("cannot repeat from {folder}", folder=path.parent),
@@ -66,10 +66,10 @@ def _row(line: str) -> tuple[str, Recorded]:
     split, class_name, sha256, path = line.split("\t")
     if split not in SPLITS:
         raise ValueError(say("{split} is no split", split=repr(split)))
-    return _plain(path), Recorded(split, _plain(class_name), sha256)
+    return plain(path), Recorded(split, plain(class_name), sha256)
 
 
-def _home_relative(path: Path) -> str:
+def home_relative(path: Path) -> str:
     """An absolute path with the home folder written as `~`: no user name, still usable."""
     absolute = path.absolute()
     try:
@@ -78,12 +78,14 @@ def _home_relative(path: Path) -> str:
         return str(absolute)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as percent-encoded bytes."""
     return quote_from_bytes(name.encode("utf-8", "surrogateescape"), safe="/ ~")
 
 
-def _plain(quoted: str) -> str:
-    return unquote_to_bytes(quoted).decode("utf-8", "surrogateescape")
+def plain(name: str) -> str:
+    """What `quoted` was given."""
+    return unquote_to_bytes(name).decode("utf-8", "surrogateescape")
 
 
 def changes(pictures: PictureSet, recorded: dict[str, Recorded]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from rigwise.train.batch.parity import Loss
+from rigwise.train.batch.parity import Count, Loss, num_samples
 from rigwise.train.batch.recovery import RecoveringStep
 from rigwise.train.checkpoint.parts import Stateful
 from rigwise.train.knobs.averaging import WeightAverage
@@ -28,6 +28,8 @@ class TrialInputs(msgspec.Struct, frozen=True, kw_only=True):
     model: nn.Module
     loss: Loss
     """Model and a batch that is still on the CPU to the mean loss, on the device; called inside autocast."""
+    count: Count = num_samples
+    """Batch, on the CPU, to the number of terms that mean is over."""
     train_batches: Callable[[int, int], Iterable[Batch]]
     """Number of steps and the first of them (0-based) -> that many full batches."""
     validate: Callable[[nn.Module, str], Scored]
@@ -107,6 +109,7 @@ def steps_of(plan: TrialPlan, inputs: TrialInputs, device: Device, optimizer: to
         inputs.model,
         optimizer,
         inputs.loss,
+        count=inputs.count,
         device=device,
         precision=plan.precision,
         # Updated in backward, a batch that ran out of memory half-way cannot be taken again.

@@ -27,6 +27,7 @@ import msgspec
 from rigwise.errors import BadInput
 from rigwise.sources.source import Source
 from rigwise.speech import printable, say
+from rigwise.train.kept.place import cache_base
 from rigwise.train.pictures import decode as decoding
 from rigwise.train.pictures.cache.pixel_file import PixelFile, lock
 from rigwise.train.pictures.cache.space import read_space, why_no_room
@@ -45,9 +46,6 @@ cache saves half of the decoding."""
 
 NUM_SAMPLED = 64
 """Pictures decoded to tell how large all will be."""
-
-MOST_STALE_RATIO = 0.5
-"""The cache is filled anew when more than this share of it belongs to pictures that are no longer in DATA."""
 
 
 class PixelCache(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,9 +96,8 @@ def cache_request(recipe: Recipe, pictures: PictureSet, *, on_gpu: bool) -> Cach
 
 
 def default_base() -> Path:
-    """Where caches lie: XDG Base Directory Specification 0.8, `$XDG_CACHE_HOME`."""
-    told = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(told) if os.path.isabs(told) else Path("~/.cache").expanduser()) / "rigwise" / "pixels"
+    """Where caches of pictures lie."""
+    return cache_base("pixels")
 
 
 class NoCacheError(Exception):
@@ -182,9 +179,7 @@ def _estimate(request: CacheRequest, pictures: Sequence[Picture]) -> int:
 
 def _check(file: PixelFile, wanted: set[str], progress: Progress) -> None:
     """Forget what is damaged; forget all when most of it belongs to pictures that are gone."""
-    every = set(file.entries)
-    if file.num_bytes(every - wanted) > MOST_STALE_RATIO * file.num_bytes(every):
-        file.start_anew()
+    file.forget_stale(wanted)
     progress.begin(say("checking kept pictures"), len(wanted & set(file.entries)))
     try:
         damaged = file.drop_damaged(wanted, progress.advance)
