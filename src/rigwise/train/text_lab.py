@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from rigwise.train.recipe_sections import Recipe
 from rigwise.train.smoke import Smoke, prove_batch
 from rigwise.train.step.device import Device
 from rigwise.train.step.scoring import Scored
-from rigwise.train.step.state import Batch, TrialInputs
+from rigwise.train.step.state import Batch, FreshInputs, TrialInputs
 from rigwise.train.text.models import BuiltText, build_text_model
 from rigwise.train.text.scoring import TextScores, TokenLoss, logits_of, mean_token_loss, score_texts
 from rigwise.train.text.stream import TextStream, num_labels
@@ -60,7 +61,15 @@ class TextMaterial(msgspec.Struct, frozen=True, kw_only=True):
 
     def loss(self, built: BuiltText, device: Device) -> TokenLoss:
         """What a trial on this device minimises."""
-        return TokenLoss(device=device, apart=self.packed and built.keeps_apart)
+        return TokenLoss(
+            device=device,
+            apart=self.packed and built.keeps_apart,
+            label_smoothing=self.recipe.knobs.label_smoothing,
+        )
+
+    def fresh_inputs(self, batch_size: int, device: Device) -> TrialInputs:
+        """The same of a fresh model."""
+        return self.inputs(self.build(), batch_size, device)
 
     def inputs(self, built: BuiltText, batch_size: int, device: Device) -> TrialInputs:
         """What a trial of this model at this batch size works with."""
@@ -105,7 +114,18 @@ class TextLab(Lab, frozen=True, kw_only=True):
 
     def inputs(self, batch_size: int) -> TrialInputs:
         """A fresh model and its batches of texts."""
-        return self.material.inputs(self.build(), batch_size, self.device)
+        return self.material.fresh_inputs(batch_size, self.device)
+
+    @property
+    def inputs_elsewhere(self) -> FreshInputs:
+        """The same inputs made in a process that has no GPU."""
+        return msgspec.structs.replace(self.material, pinned=False).fresh_inputs
+
+    @property
+    def fingerprint(self) -> dict[str, str]:
+        """What every kind of data has, and what the documents say, in order."""
+        digest = sha256("".join(document.sha256 for document in self.texts.train).encode()).hexdigest()
+        return super().fingerprint | {"texts": digest}
 
     def feed(self, batch_size: int, num_threads: int, num_steps: int) -> Iterable[Batch]:
         """The first batches of a trial; threads would only wait for each other."""

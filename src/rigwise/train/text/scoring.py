@@ -22,11 +22,15 @@ def logits_of(model: nn.Module, batch: Sequence[Tensor], *, apart: bool) -> Tens
     return logits
 
 
-def mean_token_loss(logits: Tensor, labels: Tensor) -> Tensor:
+def mean_token_loss(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> Tensor:
     """Mean cross-entropy of the tokens that have a label, nats; 0 where none has. In fp32, outside of autocast."""
     with torch.autocast(logits.device.type, enabled=False):
         total = nn.functional.cross_entropy(
-            logits.float().flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="sum"
+            logits.float().flatten(0, 1),
+            labels.flatten(),
+            ignore_index=IGNORED,
+            reduction="sum",
+            label_smoothing=label_smoothing,
         )
     return total / (labels != IGNORED).sum().clamp_min(1)
 
@@ -37,11 +41,12 @@ class TokenLoss(msgspec.Struct, frozen=True, kw_only=True):
     device: Device
     apart: bool
     """Whether documents of a row must not see each other."""
+    label_smoothing: float = 0.0
 
     def __call__(self, model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
         """The mean over all tokens with a label."""
         on_device = [tensor.to(self.device.torch_device, non_blocking=True) for tensor in batch]
-        return mean_token_loss(logits_of(model, on_device, apart=self.apart), on_device[1])
+        return mean_token_loss(logits_of(model, on_device, apart=self.apart), on_device[1], self.label_smoothing)
 
 
 class Surprise(msgspec.Struct, frozen=True):
