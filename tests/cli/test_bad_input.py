@@ -226,7 +226,7 @@ def test_a_repeat_on_moved_pictures_names_each_that_changed(
     told = [line for line in run.stderr.splitlines() if ".png: " in line or ".gif: " in line]
     assert told[:2] == ["bags/03.png: missing or unreadable now", "shoes/03.png: its bytes changed"]
     assert told[2:] == [f"shoes/new{number:02}.gif: new" for number in range(8)]
-    assert "and 4 more" in run.stderr
+    assert "and 4 more pictures" in run.stderr
 
 
 def test_a_repeat_whose_pictures_moved_says_how_to_name_them(
