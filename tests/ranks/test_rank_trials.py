@@ -98,7 +98,7 @@ def test_an_experiment_of_two_ranks_is_compared_with_one(make_lab: MakeLab) -> N
     assert [(each["trial"], each["rows"]) for each in scaling] == [("cpu fp32", [5, 4]), ("cpu bf16", [5, 4])]
     assert scaling[0]["scaling_efficiency_ratio"] == pytest.approx(speeds[0] / speeds[1] / 2)
     assert scaling[1]["scaling_efficiency_ratio"] is None
-    assert any("cpu fp32: 2 ranks x 4 to 5 images" in line for line in ranks_lines(run))
+    assert any("cpu fp32: 2 ranks x 4 to 5 samples" in line for line in ranks_lines(run))
 
 
 def test_b106_who_holds_a_gpu_before_a_trial_is_named() -> None:

@@ -22,9 +22,9 @@ class RanksSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Of all ranks together."""
     rows: tuple[int, ...]
     """Of each rank."""
-    images_per_second: float
+    samples_per_second: float
     """Of all ranks together."""
-    images_per_second_per_rank: float
+    samples_per_second_per_rank: float
     scaling_efficiency_ratio: float | None
     """Speed over that of one rank in the same run, at the same batch and precision, for each rank; 1 is ideal."""
     slowest_rank: int | None
@@ -35,7 +35,7 @@ class RanksSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def ranks_summaries(run: RunRecord) -> tuple[RanksSummary, ...]:
     """Every trial by several ranks that ran to the end."""
-    together = [trial for trial in run.trials if trial.num_ranks > 1 and trial.images_per_second]
+    together = [trial for trial in run.trials if trial.num_ranks > 1 and samples_per_second(trial)]
     return tuple(_summary(trial, run) for trial in together)
 
 
@@ -49,25 +49,30 @@ def ranks_lines(run: RunRecord) -> Iterator[str]:
 
 def _summary(trial: TrialResult, run: RunRecord) -> RanksSummary:
     figures = sorted((each for each in run.ranks if each.trial == trial.name), key=lambda each: each.rank)
-    speed = trial.images_per_second or 0.0
+    speed = samples_per_second(trial)
     alone = _alone(trial, run.trials)
     return RanksSummary(
         trial=trial.name,
         num_ranks=trial.num_ranks,
         batch_size=trial.batch_size,
         rows=tuple(each.rows for each in figures),
-        images_per_second=speed,
-        images_per_second_per_rank=speed / trial.num_ranks,
+        samples_per_second=speed,
+        samples_per_second_per_rank=speed / trial.num_ranks,
         scaling_efficiency_ratio=speed / (trial.num_ranks * alone) if alone else None,
         slowest_rank=_slowest(figures),
         alone_seconds=tuple(each.alone_seconds for each in figures),
     )
 
 
+def samples_per_second(trial: TrialResult) -> float:
+    """Pictures, or sequences of tokens; 0 where the trial did not run to the end."""
+    return trial.images_per_second or trial.samples_per_second or 0.0
+
+
 def _alone(trial: TrialResult, trials: Sequence[TrialResult]) -> float | None:
-    """Images per second of one rank that did the same, with as many steps."""
+    """Samples per second of one rank that did the same, with as many steps."""
     same = (
-        each.images_per_second
+        samples_per_second(each)
         for each in trials
         if each.num_ranks == 1
         and (each.batch_size, each.precision, each.steps) == (trial.batch_size, trial.precision, trial.steps)
@@ -88,13 +93,13 @@ def _speed(summary: RanksSummary) -> str:
         "trial": summary.trial,
         "ranks": summary.num_ranks,
         "rows": _span(summary.rows),
-        "speed": significant(summary.images_per_second),
-        "each": significant(summary.images_per_second_per_rank),
+        "speed": significant(summary.samples_per_second),
+        "each": significant(summary.samples_per_second_per_rank),
     }
     if summary.scaling_efficiency_ratio is None:
-        return say("{trial}: {ranks} ranks x {rows} images, {speed} images/s, {each} for each rank", **facts)
+        return say("{trial}: {ranks} ranks x {rows} samples, {speed} samples/s, {each} for each rank", **facts)
     return say(
-        "{trial}: {ranks} ranks x {rows} images, {speed} images/s, {each} for each rank; scaling efficiency {share} "
+        "{trial}: {ranks} ranks x {rows} samples, {speed} samples/s, {each} for each rank; scaling efficiency {share} "
         "beside one rank in this run",
         **facts,
         share=percent(summary.scaling_efficiency_ratio),

@@ -9,6 +9,7 @@ import msgspec
 from torch import Tensor, nn
 
 from rigwise.train.lab import Lab
+from rigwise.train.ranks.whole import WholeMaterial
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.smoke import Smoke, prove_batch
 from rigwise.train.step.device import Device
@@ -115,6 +116,11 @@ class TextLab(Lab, frozen=True, kw_only=True):
     def inputs(self, batch_size: int) -> TrialInputs:
         """A fresh model and its batches of texts."""
         return self.material.fresh_inputs(batch_size, self.device)
+
+    @property
+    def rank_material(self) -> WholeMaterial:
+        """Every rank maps the same tokens and takes its rows; scoring texts is short enough to be done by each."""
+        return WholeMaterial(self.material.fresh_inputs)
 
     @property
     def inputs_elsewhere(self) -> FreshInputs:

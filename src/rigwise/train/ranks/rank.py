@@ -39,12 +39,20 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True):
         dist.all_reduce(value)
         return value.div_(self.num_ranks)
 
+    def total(self, number: int) -> int:
+        """The sum over all ranks; every rank must call it."""
+        value = self._tensor(number)
+        dist.all_reduce(value)
+        return int(value.item())
+
     def everywhere(self, agrees: bool) -> bool:
         """Whether every rank agrees; every rank must call it."""
-        device = "cuda" if self.backend == "nccl" else "cpu"
-        vote = torch.tensor(int(agrees), device=device)
+        vote = self._tensor(int(agrees))
         dist.all_reduce(vote, op=dist.ReduceOp.MIN)
         return bool(vote.item())
+
+    def _tensor(self, number: int) -> Tensor:
+        return torch.tensor(number, device="cuda" if self.backend == "nccl" else "cpu")
 
     def gathered(self, value: Any) -> list[Any]:
         """What each rank gave, in the order of the ranks; every rank must call it."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from rigwise.speech import say
-from rigwise.train.batch.parity import Loss
+from rigwise.train.batch.parity import Loss, num_samples
 from rigwise.train.batch.recovery import RecoveringStep
 from rigwise.train.ranks.batch_norm import BatchNormOverRanks
 from rigwise.train.ranks.rank import Rank
@@ -67,14 +67,19 @@ class RankStep(RecoveringStep):
         return loss
 
     def _backward(self, batch: Sequence[Tensor]) -> Tensor:
-        """The mean loss over the whole batch. DDP takes the mean over ranks, so each weighs by its rows."""
+        """The mean loss of the whole batch. DDP takes the mean over ranks, so each weighs by what its mean is over."""
         parts = list(self._parts(batch))
-        weight = self._rank.num_ranks / self._batch_size
+        counts = [self._count(part) for part in parts]
+        weight = self._rank.num_ranks / self._count_of_all(sum(counts))
         losses = []
-        for place, part in enumerate(parts, start=1):
+        for place, (part, count) in enumerate(zip(parts, counts, strict=True), start=1):
             with nullcontext() if place == len(parts) else self._model_of_all.no_sync():
-                losses.append(self._backward_part(part, weight * len(part[0])))
+                losses.append(self._backward_part(part, weight * count))
         return self._rank.mean(torch.stack(losses).sum())
+
+    def _count_of_all(self, own: int) -> int:
+        """The terms of the whole batch's mean: rows are known, tokens are asked for."""
+        return self._batch_size if self._count is num_samples else max(1, self._rank.total(own))
 
     def alone_seconds(self, batches: Iterable[Sequence[Tensor]], device: Device) -> float:
         """Mean time of a step, loading included, that exchanges nothing and changes no weight.
