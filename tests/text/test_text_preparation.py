@@ -7,8 +7,10 @@ from text_laboratory import documents, text_recipe, write_texts
 from training_lab import draw_easy_pictures
 
 from rigwise.errors import BadInput
+from rigwise.train.knobs.for_trials import at_rate
 from rigwise.train.preparation import PreparedPictures, PreparedTexts, Request, prepare
 from rigwise.train.progress import Silent
+from rigwise.train.recipe_sections import Recipe
 from rigwise.train.repeat import Earlier
 from rigwise.train.text.choices import with_choices
 from rigwise.train.text.ledger import FILE_NAME, read_text_lines, text_lines
@@ -46,6 +48,16 @@ def test_the_learning_rate_follows_the_model_unless_it_is_given() -> None:
     assert rate("/a/folder", lora_rank=4) == (2e-4, 2e-4)
     assert rate("/a/folder", learning_rate=1e-4) == (1e-4, 1e-4)
     assert with_choices(with_choices(text_recipe(), None), None) == with_choices(text_recipe(), None)
+
+
+def test_a_folder_is_named_in_full() -> None:
+    assert with_choices(text_recipe(), "models/mine").text.model == str(Path("models/mine").absolute())
+
+
+def test_a_learning_rate_that_was_found_is_that_of_a_repeat() -> None:
+    found = at_rate(with_choices(text_recipe(), None), 0.02)
+    assert with_choices(found, None).training.learning_rate == 0.02
+    assert at_rate(Recipe(), 0.02).text == Recipe().text
 
 
 def test_a_repeat_keeps_the_split_and_names_what_changed(tmp_path: Path) -> None:

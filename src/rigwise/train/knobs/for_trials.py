@@ -10,6 +10,7 @@ from rigwise.records.learning_rate import LearningRateSearch
 from rigwise.speech import say
 from rigwise.train.knobs.find_lr import NUM_STEPS, find_lr
 from rigwise.train.lab import Lab
+from rigwise.train.recipe_sections import Recipe
 from rigwise.train.step.state import Batch, TrialInputs, begin_trial
 
 L = TypeVar("L", bound=Lab)
@@ -41,8 +42,14 @@ def with_found_lr(lab: L) -> L:
         return lab
     rate = float(f"{found.suggestion:.2g}")  # no sweep knows more digits
     lab.progress.tell(say("learning rate {rate}, where the loss falls well", rate=rate))
-    training = msgspec.structs.replace(training, learning_rate=rate)
-    return msgspec.structs.replace(lab, recipe=msgspec.structs.replace(lab.recipe, training=training))
+    return msgspec.structs.replace(lab, recipe=at_rate(lab.recipe, rate))
+
+
+def at_rate(recipe: Recipe, rate: float) -> Recipe:
+    """The recipe at this learning rate; of texts, whose own rate leads, that one too."""
+    training = msgspec.structs.replace(recipe.training, learning_rate=rate)
+    text = msgspec.structs.replace(recipe.text, learning_rate=rate) if recipe.text.learning_rate else recipe.text
+    return msgspec.structs.replace(recipe, training=training, text=text)
 
 
 def swept(lab: Lab) -> LearningRateSearch:

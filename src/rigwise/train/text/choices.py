@@ -1,5 +1,7 @@
 """What a recipe leaves open where DATA is texts, decided by the model. No torch here."""
 
+import os
+
 import msgspec
 
 from rigwise.train.recipe_sections import Recipe
@@ -15,8 +17,12 @@ ADAPTER_RATE = 2e-4
 
 
 def with_choices(recipe: Recipe, model: str | None) -> Recipe:
-    """The recipe with this model, if one is named, and the learning rate where trials read it."""
-    text = recipe.text if model is None else msgspec.structs.replace(recipe.text, model=model)
+    """The recipe with this model, if one is named, and the learning rate where trials read it.
+
+    A folder is named in full, so that the run can be repeated from anywhere.
+    """
+    chosen = model or recipe.text.model
+    text = msgspec.structs.replace(recipe.text, model=chosen if chosen == BUILT_IN else os.path.abspath(chosen))
     rate = text.learning_rate or _usual_rate(text.model, text.lora_rank)
     return msgspec.structs.replace(
         recipe,
