@@ -88,7 +88,8 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     """
     try:
         _must_hold(path, path.stem.rpartition("-")[2])
-        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        with path.open("rb") as file:  # torch itself opens no name that is not UTF-8
+            content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
     except OSError as error:
         raise Damaged(error.strerror or str(error)) from error
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
@@ -162,7 +163,10 @@ def _read_back(path: Path, digest: str, content: Mapping[str, Any]) -> None:
     except Damaged as error:
         raise OSError(str(error)) from error
     try:
-        torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        with path.open("rb") as file:
+            # Mapped, so that it is not in memory twice; torch maps no name that is not UTF-8.
+            mapped = not re.search("[\ud800-\udfff]", str(path))
+            torch.load(path if mapped else file, map_location="cpu", weights_only=True, mmap=mapped)
     except pickle.UnpicklingError as error:
         raise BadInput(
             say("{what} cannot be kept in a checkpoint", what=_first_foreign("", content)),
