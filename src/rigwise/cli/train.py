@@ -50,19 +50,17 @@ def train(
     need_extra("train", TRAINING)
     if torchrun is not None:
         ranks = torchrun[1]
+    also = {"find_lr": find_lr, "ceilings": ceilings, "knobs": knobs}
     if ranks is not None:
-        _refuse_with_ranks(find_batch=find_batch, find_lr=find_lr, ceilings=ceilings, knobs=knobs)
+        _refuse_with_ranks(find_batch=find_batch, **also)
     if resume is not None:
         others = {"recipe": recipe, "model": model, "from": earlier, "out": out, "verdicts": verdicts, "ranks": ranks}
-        asked = {"find_batch": find_batch, "find_lr": find_lr, "ceilings": ceilings, "knobs": knobs}
-        _refuse_beside("--resume", **others, **{name: value or None for name, value in asked.items()})
+        _refuse_beside("--resume", **others, find_batch=find_batch, **also)
         return _resume(folder, resume, json=json)
     if earlier is not None:
-        searches = {"find_batch": find_batch or None, "find_lr": find_lr or None}
-        _refuse_beside("--from", recipe=recipe, model=model, **searches, verdicts=verdicts)
+        _refuse_beside("--from", recipe=recipe, model=model, find_batch=find_batch, find_lr=find_lr, verdicts=verdicts)
     request = _request(folder, recipe, out, model, earlier, verdicts, find_batch)
-    also = _also(request, ceilings=ceilings, knobs=knobs, find_lr=find_lr, ranks=ranks)
-    return run_and_show(also, json=json)
+    return run_and_show(_also(request, ranks=ranks, **also), json=json)
 
 
 def _resume(folder: Path | None, run: Path, *, json: bool) -> ExitCode:
@@ -113,7 +111,8 @@ def run_and_show(request: "Request", *, json: bool) -> ExitCode:
         for interrupted in started:
             make_page(interrupted)
             on_screen().print(say("what was measured is in {page}", page=interrupted / "report.html"))
-            on_screen().print(say("go on with it: rigwise train --resume {run}", run=interrupted))
+            if request.ranks is None:  # ranks save no checkpoints
+                on_screen().print(say("go on with it: rigwise train --resume {run}", run=interrupted))
         raise
 
 
@@ -174,7 +173,9 @@ def _refuse_with_ranks(**searches: bool) -> None:
 
 
 def _refuse_beside(chosen: str, **options: object) -> None:
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    given = [
+        f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None and value is not False
+    ]
     if given:
         raise BadInput(
             say("{chosen} cannot be combined with {options}", chosen=chosen, options=", ".join(given)),
