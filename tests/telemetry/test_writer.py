@@ -112,7 +112,7 @@ def test_every_table_of_a_run_record_has_a_table() -> None:
     """A record type added to RunRecord as a sequence of rows needs a table of the same name."""
     fields = {field.name for field in msgspec.structs.fields(RunRecord)}
     assert set(TABLES) <= fields
-    assert {"trials", "steps", "validations", "samples", "events", "predictions"} == set(TABLES)
+    assert {"trials", "steps", "validations", "samples", "events", "predictions", "ranks"} == set(TABLES)
 
 
 def test_a_loss_that_is_not_a_number_is_still_not_a_number(tmp_path: Path) -> None:
