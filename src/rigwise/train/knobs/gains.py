@@ -135,7 +135,7 @@ class _Comparison:
             return result
         inputs = self.lab.inputs(self.plan.batch_size)
         model = placed(inputs.model, self.lab.device).train()
-        parity = gradient_parity(model, inputs.loss, self.batches[0])
+        parity = gradient_parity(model, inputs.loss, self.batches[0], inputs.count)
         return msgspec.structs.replace(result, because=f"{result.because}; {parity.text}")
 
     def _timed(self, variant: Variant) -> LeverResult:
