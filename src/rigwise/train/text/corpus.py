@@ -76,7 +76,7 @@ def cut_at(text: str, ratio: float) -> int:
     8
     """
     aimed = max(1, min(len(text) - 1, round(len(text) * ratio)))
-    line_end = text.find("\n", aimed - 1, aimed + len(text) // 20) + 1
+    line_end = text.find("\n", aimed - 1, aimed + 1 + len(text) // 20) + 1
     return line_end if 0 < line_end < len(text) else aimed
 
 

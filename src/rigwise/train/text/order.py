@@ -24,7 +24,7 @@ def drawn(purpose: int, seed: int, count: int, start: int, number: int) -> list[
     """Draws `start` to `start + number` of an endless series of epochs, as (epoch, index below `count`).
 
     >>> drawn(DOCUMENTS, 0, 3, 2, 3)
-    [(0, 1), (1, 0), (1, 2)]
+    [(0, 1), (1, 1), (1, 2)]
     """
     places: list[Any] = [divmod(draw, count) for draw in range(start, start + number)]
     return [(epoch, int(shuffled(purpose, seed, epoch, count)[place])) for epoch, place in places]
