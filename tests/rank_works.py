@@ -28,6 +28,13 @@ class Sum(msgspec.Struct, frozen=True):
         return float(rank.mean(torch.tensor(rank.number + 1.0, device=device))) * rank.num_ranks
 
 
+class Agree(msgspec.Struct, frozen=True):
+    """What the ranks agree on: all say yes, one says no, and the sum of what each counted."""
+
+    def __call__(self, rank: Rank) -> tuple[bool, bool, int]:
+        return rank.everywhere(True), rank.everywhere(rank.number == 0), rank.total(rank.number + 1)
+
+
 class Loop(msgspec.Struct, frozen=True):
     """Steps in which all ranks meet, until one of them does `what`."""
 

@@ -42,6 +42,10 @@ def test_two_ranks_work_together() -> None:
     assert sorted(told) == ["rank 0 of 2", "rank 1 of 2"]
 
 
+def test_a_trial_goes_on_only_where_it_goes_on_in_every_rank() -> None:
+    assert run_ranks(rank_works.Agree(), 2, backend="gloo") == (True, False, 3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "what", "kind", "words"),

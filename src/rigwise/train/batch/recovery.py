@@ -148,8 +148,7 @@ class RecoveringStep:
             return ran_out
 
     def _backward(self, batch: Sequence[Tensor]) -> Tensor:
-        size = len(batch[0])
-        if self._micro(batch) == size:
+        if self.micro_batch_size is None or self._micro(batch) == (size := len(batch[0])):
             return self._backward_part(batch, 1.0)
         num_parts = -(-size // self._micro(batch))
         parts = list(zip(*(tensor.tensor_split(num_parts) for tensor in batch), strict=True))
