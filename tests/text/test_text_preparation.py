@@ -1,5 +1,6 @@
 """From what the user asked for to data that can be used, where that data is texts."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,9 @@ def test_the_learning_rate_follows_the_model_unless_it_is_given() -> None:
     assert with_choices(with_choices(text_recipe(), None), None) == with_choices(text_recipe(), None)
 
 
-def test_a_folder_is_named_in_full() -> None:
-    assert with_choices(text_recipe(), "models/mine").text.model == str(Path("models/mine").absolute())
+def test_a_folder_that_is_there_is_named_in_full(tmp_path: Path) -> None:
+    assert with_choices(text_recipe(), os.path.relpath(tmp_path)).text.model == str(tmp_path)
+    assert with_choices(text_recipe(), "gpt2").text.model == "gpt2"
 
 
 def test_a_learning_rate_that_was_found_is_that_of_a_repeat() -> None:

@@ -19,10 +19,10 @@ ADAPTER_RATE = 2e-4
 def with_choices(recipe: Recipe, model: str | None) -> Recipe:
     """The recipe with this model, if one is named, and the learning rate where trials read it.
 
-    A folder is named in full, so that the run can be repeated from anywhere.
+    A folder that is there is named in full, so that the run can be repeated from anywhere.
     """
     chosen = model or recipe.text.model
-    text = msgspec.structs.replace(recipe.text, model=chosen if chosen == BUILT_IN else os.path.abspath(chosen))
+    text = msgspec.structs.replace(recipe.text, model=os.path.abspath(chosen) if os.path.isdir(chosen) else chosen)
     rate = text.learning_rate or _usual_rate(text.model, text.lora_rank)
     return msgspec.structs.replace(
         recipe,
