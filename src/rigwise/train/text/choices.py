@@ -22,7 +22,8 @@ def with_choices(recipe: Recipe, model: str | None) -> Recipe:
     A folder that is there is named in full, so that the run can be repeated from anywhere.
     """
     chosen = model or recipe.text.model
-    text = msgspec.structs.replace(recipe.text, model=os.path.abspath(chosen) if os.path.isdir(chosen) else chosen)
+    is_folder = chosen != BUILT_IN and os.path.isdir(chosen)
+    text = msgspec.structs.replace(recipe.text, model=os.path.abspath(chosen) if is_folder else chosen)
     rate = text.learning_rate or _usual_rate(text.model, text.lora_rank)
     return msgspec.structs.replace(
         recipe,
