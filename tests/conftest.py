@@ -1,5 +1,6 @@
 """Fixtures for every test: recordings of machines, simulated machines, and the pictures and captures next door."""
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -16,6 +17,10 @@ sleep_while_waiting()
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 """Who starts the tests in the background, or by nohup, ignores these; the programs under test would inherit that."""
+multiprocessing.set_forkserver_preload(
+    ["torch._dynamo", "torch._subclasses.fake_tensor", "rigwise.train.batch.for_pictures", "rigwise.train.experiment"]
+)
+"""The fork server takes its list when it starts, and whichever test comes first starts it; names only, no import."""
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

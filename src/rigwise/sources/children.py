@@ -84,7 +84,8 @@ def run_in_child(
     """
     content = _packed(work)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(preload))
+    if preload:  # nothing asked for takes nothing from who comes next: one server serves them all
+        context.set_forkserver_preload(list(preload))
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="rigwise-", ignore_cleanup_errors=True) as folder:
         reader, writer = context.Pipe(duplex=False)
