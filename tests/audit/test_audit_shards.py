@@ -16,7 +16,8 @@ from rigwise.train.audit.look import look_at_all
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.gather import gather
 from rigwise.train.pictures.layout import find_layout
-from rigwise.train.pictures.picture_set import SPLITS, PictureSet
+from rigwise.train.pictures.picture_set import PictureSet
+from rigwise.train.sample_ledger import SPLITS
 
 COLOURS = {"a": (216, 120, 118), "b": (88, 148, 206)}
 

@@ -133,8 +133,8 @@ def test_a_user_without_a_home_can_still_be_told_where_the_pictures_are() -> Non
     if os.geteuid() != 0:
         pytest.skip("only root can become a user whom nobody knows")
     script = (
-        "import os; from pathlib import Path; from rigwise.train.pictures import picture_ledger; os.setuid(54321); "
-        "print(picture_ledger.home_relative(Path('/data')))"
+        "import os; from pathlib import Path; from rigwise.train import sample_ledger; os.setuid(54321); "
+        "print(sample_ledger.home_relative(Path('/data')))"
     )
     bare = {name: value for name, value in os.environ.items() if name != "HOME"}
     shown = subprocess.run([sys.executable, "-c", script], env=bare, capture_output=True, text=True, check=False)

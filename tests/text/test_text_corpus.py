@@ -8,9 +8,10 @@ import pytest
 from text_laboratory import documents, write_records, write_texts
 
 from rigwise.errors import BadInput
+from rigwise.train.sample_ledger import SPLITS
 from rigwise.train.text.corpus import TextPlan, read_texts
 from rigwise.train.text.records import Part, RawDocument, read_documents
-from rigwise.train.text.text_set import SPLITS, TextSet
+from rigwise.train.text.text_set import TextSet
 
 PLAN = TextPlan(seed=0)
 

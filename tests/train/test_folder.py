@@ -13,7 +13,8 @@ from train.bad_pictures import make_class
 
 from rigwise.speech import printable
 from rigwise.train.pictures.folder import read_pictures
-from rigwise.train.pictures.picture_set import SPLITS, PictureSet
+from rigwise.train.pictures.picture_set import PictureSet
+from rigwise.train.sample_ledger import SPLITS
 
 
 def two_classes(root: Path, num_pictures: int = 20) -> Path:

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from rigwise.telemetry.run_folder import RunFolder
 from rigwise.train.full_trial import Trained
-from rigwise.train.lab import Lab
+from rigwise.train.lab import Conditions, Lab
 
 L = TypeVar("L", bound=Lab)
 
@@ -26,7 +26,7 @@ class Guide(ABC, Generic[L]):
         """That so many more samples of a repeat are not what they were."""
 
     @abstractmethod
-    def lab(self, shared: Lab) -> L:
+    def lab(self, shared: Conditions) -> L:
         """The experiment: what all kinds of data share, and this one's samples."""
 
     def look_first(self, lab: L) -> None:

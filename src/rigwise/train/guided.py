@@ -28,7 +28,7 @@ from rigwise.train.keepsakes import leave_what_repeats
 from rigwise.train.knobs.allocator import settle_allocator
 from rigwise.train.knobs.for_trials import with_found_lr
 from rigwise.train.knobs.gains import trial_peaks, with_knobs
-from rigwise.train.lab import Lab
+from rigwise.train.lab import Conditions, Lab
 from rigwise.train.picture_guide import PictureGuide
 from rigwise.train.preparation import Prepared, PreparedPictures, PreparedTexts, Request
 from rigwise.train.progress import Progress
@@ -100,7 +100,7 @@ def _run(guide: Guide[L], means: _Means, prepared: Prepared, surroundings: Surro
         rig = _note_rig(writer, folder, surroundings, progress)
         device, no_gpu = choose_device(rig.report)
         make_repeatable(recipe, device)
-        shared = Lab(
+        shared = Conditions(
             recipe=recipe,
             device=device,
             no_gpu=no_gpu,
@@ -122,8 +122,8 @@ def _run(guide: Guide[L], means: _Means, prepared: Prepared, surroundings: Surro
     return folder.path
 
 
-def _with_ranks(shared: Lab, ranks: RanksSetup | None, report: CheckReport) -> Lab:
-    """The lab, with ranks that have proved to reach each other where several were asked for; they save nothing yet."""
+def _with_ranks(shared: Conditions, ranks: RanksSetup | None, report: CheckReport) -> Conditions:
+    """The same, with ranks that have proved to reach each other where several were asked for; they save nothing yet."""
     if ranks is None:
         return shared
     ready_ranks(ranks, report, shared.writer, shared.progress)

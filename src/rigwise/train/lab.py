@@ -1,5 +1,6 @@
 """What every trial of one experiment shares: recipe, data, devices, and where results go."""
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -32,8 +33,8 @@ class Built(Protocol):
         """On the CPU, its weights decided by the recipe."""
 
 
-class Lab(msgspec.Struct, frozen=True, kw_only=True):
-    """One experiment's fixed conditions; each kind of data has its own (`PictureLab`)."""
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What an experiment has before its data are known."""
 
     recipe: Recipe
     """With every `0 means` value resolved."""
@@ -49,10 +50,17 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: RunCheckpoints | None = None
     """Where trials are saved, and what an interrupted run left; None saves nothing."""
 
+
+class Lab(Conditions, frozen=True, kw_only=True):
+    """One experiment; each kind of data has its own (`PictureLab`), which says what is abstract here.
+
+    Type checkers hold them to it: msgspec's structs have a metaclass other than that of `abc`.
+    """
+
     @property
+    @abstractmethod
     def rank_material(self) -> Material:
         """What its trials are made of, to be sent to ranks."""
-        raise NotImplementedError
 
     @property
     def image_size(self) -> int:
@@ -84,30 +92,30 @@ class Lab(msgspec.Struct, frozen=True, kw_only=True):
         """What must be equal when a trial goes on from a checkpoint, by name; each kind of data adds its hash."""
         return recipe_fingerprint(self.recipe) | {"device": self.device.torch_device.type}
 
+    @abstractmethod
     def build(self) -> Built:
         """A fresh model, the same each time."""
-        raise NotImplementedError
 
+    @abstractmethod
     def inputs(self, batch_size: int) -> TrialInputs:
         """What a trial at this batch size works with: a fresh model and the batches of this experiment."""
-        raise NotImplementedError
 
+    @abstractmethod
     def feed(self, batch_size: int, num_threads: int, num_steps: int) -> Iterable[Batch]:
         """The first `num_steps` batches of a trial, made by so many threads."""
-        raise NotImplementedError
 
     def measured(self, batch_size: int, steps: int, step_seconds: float, scores: Scored | None) -> dict[str, Any]:
         """Fields of a row that say, in the units of these samples, how fast its steps were and how well it learned."""
         return {"images_per_second": batch_size / step_seconds}
 
     @property
+    @abstractmethod
     def inputs_elsewhere(self) -> FreshInputs:
         """The same inputs made in a process that has no GPU; can be sent there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prove(self, batch_size: int, gpu: Device | None) -> Smoke:
         """The same one batch on the CPU and on the GPU, if there is one."""
-        raise NotImplementedError
 
     def plan(self, name: str, precision: str, batch_size: int) -> TrialPlan:
         """A full trial of this experiment."""

@@ -20,7 +20,7 @@ from rigwise.train.export.model_folder import FOLDER
 from rigwise.train.export.pictures import leave_model, trained_model
 from rigwise.train.full_trial import Trained
 from rigwise.train.guide import Guide
-from rigwise.train.lab import Lab
+from rigwise.train.lab import Conditions
 from rigwise.train.network.model import BuiltModel, must_take
 from rigwise.train.picture_lab import PictureLab, image_size, recipe_model
 from rigwise.train.pictures.cache.choice import cache_request, open_cache
@@ -59,7 +59,7 @@ class PictureGuide(Guide[PictureLab]):
         """Pictures."""
         return say("and {count} more pictures", count=count)
 
-    def lab(self, shared: Lab) -> PictureLab:
+    def lab(self, shared: Conditions) -> PictureLab:
         """The pictures, kept decoded where that pays."""
         request = cache_request(shared.recipe, self._pictures, on_gpu=shared.device.is_gpu)
         cache = open_cache(request, LiveSource(), shared.progress)

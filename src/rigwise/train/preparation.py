@@ -1,6 +1,7 @@
 """From what the user asked for to a recipe and data that can be used. No torch here: bad input is said at once."""
 
 import os
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +16,7 @@ from rigwise.train.checkpoint.interrupted import Interrupted
 from rigwise.train.machine import usable_cores
 from rigwise.train.pictures.folder import read_pictures
 from rigwise.train.pictures.layout import find_layout
-from rigwise.train.pictures.picture_ledger import PictureLedger, changes, same_split
+from rigwise.train.pictures.picture_ledger import PictureLedger, Recorded, changes, same_split
 from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.preflight.preflight import LoaderPlan, preflight
 from rigwise.train.progress import Progress
@@ -24,10 +25,12 @@ from rigwise.train.repeat import Earlier
 from rigwise.train.text.choices import with_choices
 from rigwise.train.text.corpus import TextPlan, read_texts
 from rigwise.train.text.layout import is_text
-from rigwise.train.text.ledger import TextLedger, same_text_split, text_changes
+from rigwise.train.text.ledger import RecordedText, TextLedger, same_text_split, text_changes
 from rigwise.train.text.text_set import TextSet
 
 Ledger = TypeVar("Ledger", PictureLedger, TextLedger)
+Samples = TypeVar("Samples", PictureSet, TextSet)
+R = TypeVar("R")
 
 MOST_LOADER_THREADS = 8
 """Decode threads beyond this only wait for each other: batches are put together by one of them."""
@@ -124,15 +127,12 @@ def _pictures(request: Request, recipe: Recipe, progress: Progress) -> PreparedP
         )
     finally:
         progress.end()
-    changed = changes(pictures, _ledger(request.earlier, PictureLedger).pictures) if request.earlier else ()
-    if request.interrupted is not None:
-        recorded = _ledger(request.interrupted.earlier, PictureLedger).pictures
-        _must_be_the_same(request.interrupted, changes(pictures, recorded))
-        pictures = same_split(pictures, recorded)
-    elif request.earlier is not None:
-        pictures = same_split(pictures, _ledger(request.earlier, PictureLedger).pictures)
-        _must_have_enough(pictures, request.earlier)
-    return PreparedPictures(request=request, recipe=recipe, pictures=pictures, changed=changed)
+
+    def recorded(earlier: Earlier) -> dict[str, Recorded]:
+        return _ledger(earlier, PictureLedger).pictures
+
+    again, changed = _as_it_was(request, pictures, recorded, changes, same_split)
+    return PreparedPictures(request=request, recipe=recipe, pictures=again, changed=changed)
 
 
 def _texts(request: Request, recipe: Recipe, progress: Progress) -> PreparedTexts:
@@ -149,15 +149,31 @@ def _texts(request: Request, recipe: Recipe, progress: Progress) -> PreparedText
         texts = read_texts(request.root, plan, progress)
     finally:
         progress.end()
-    changed = text_changes(texts, _ledger(request.earlier, TextLedger).documents) if request.earlier else ()
+
+    def recorded(earlier: Earlier) -> dict[str, RecordedText]:
+        return _ledger(earlier, TextLedger).documents
+
+    again, changed = _as_it_was(request, texts, recorded, text_changes, same_text_split)
+    return PreparedTexts(request=request, recipe=recipe, texts=again, changed=changed)
+
+
+def _as_it_was(
+    request: Request,
+    samples: Samples,
+    recorded: Callable[[Earlier], R],
+    changes_since: Callable[[Samples, R], tuple[str, ...]],
+    split_as: Callable[[Samples, R], Samples],
+) -> tuple[Samples, tuple[str, ...]]:
+    """The samples split as the run that is repeated or goes on had them, and what is not what the repeated one had."""
+    changed = changes_since(samples, recorded(request.earlier)) if request.earlier else ()
     if request.interrupted is not None:
-        recorded = _ledger(request.interrupted.earlier, TextLedger).documents
-        _must_be_the_same(request.interrupted, text_changes(texts, recorded))
-        texts = same_text_split(texts, recorded)
-    elif request.earlier is not None:
-        texts = same_text_split(texts, _ledger(request.earlier, TextLedger).documents)
-        _must_have_enough(texts, request.earlier)
-    return PreparedTexts(request=request, recipe=recipe, texts=texts, changed=changed)
+        before = recorded(request.interrupted.earlier)
+        _must_be_the_same(request.interrupted, changes_since(samples, before))
+        return split_as(samples, before), changed
+    if request.earlier is not None:
+        samples = split_as(samples, recorded(request.earlier))
+        _must_have_enough(samples, request.earlier)
+    return samples, changed
 
 
 def _ledger(earlier: Earlier, kind: type[Ledger]) -> Ledger:

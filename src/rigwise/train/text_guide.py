@@ -10,7 +10,7 @@ from rigwise.train.batch.child import default_device
 from rigwise.train.batch.for_text import with_found_text_batch
 from rigwise.train.full_trial import Trained
 from rigwise.train.guide import Guide
-from rigwise.train.lab import Lab
+from rigwise.train.lab import Conditions
 from rigwise.train.recipe_sections import Recipe
 from rigwise.train.text.ledger import FILE_NAME, text_lines
 from rigwise.train.text.models import build_text_model, recipe_tokeniser
@@ -48,7 +48,7 @@ class TextGuide(Guide[TextLab]):
         """Documents."""
         return say("and {count} more documents", count=count)
 
-    def lab(self, shared: Lab) -> TextLab:
+    def lab(self, shared: Conditions) -> TextLab:
         """The texts, tokenised."""
         tables = tokenised(self._texts, self._tokeniser, shared.recipe.text.field, shared.progress)
         return TextLab(

@@ -25,8 +25,9 @@ from rigwise.train.pictures.examine import Candidate
 from rigwise.train.pictures.gather import gather, parted
 from rigwise.train.pictures.layout import find_layout
 from rigwise.train.pictures.notes import imbalance, missing
-from rigwise.train.pictures.picture_set import SPLITS, PictureSet
+from rigwise.train.pictures.picture_set import PictureSet
 from rigwise.train.progress import Progress
+from rigwise.train.sample_ledger import SPLITS
 
 NUM_EXAMPLES = 8
 """Pictures shown for a shortcut."""

@@ -15,8 +15,9 @@ from rigwise.train.pictures.faults import must_be_classes, must_be_mostly_good
 from rigwise.train.pictures.gather import gather, parted
 from rigwise.train.pictures.layout import Layout, find_layout
 from rigwise.train.pictures.notes import notes_on
-from rigwise.train.pictures.picture_set import SPLITS, Picture, PictureSet
+from rigwise.train.pictures.picture_set import Picture, PictureSet
 from rigwise.train.pictures.split import split_groups
+from rigwise.train.sample_ledger import SPLITS
 from rigwise.units import percent
 
 

@@ -13,8 +13,8 @@ import msgspec
 from rigwise.errors import BadInput
 from rigwise.records.bad_picture import BadPicture
 from rigwise.speech import printable, say
-from rigwise.train.pictures.picture_set import SPLITS
 from rigwise.train.pictures.tree import ancestors, identity, look_into, loop
+from rigwise.train.sample_ledger import SPLITS
 
 SPLIT_OF_FOLDER = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 """Names of split folders, in any mixture of upper and lower case."""

@@ -6,8 +6,6 @@ import msgspec
 
 from rigwise.records.run import PictureSummary
 
-SPLITS = ("train", "val", "test")
-
 
 class Inside(msgspec.Struct, frozen=True, kw_only=True):
     """Where the bytes of a picture lie in a shard."""

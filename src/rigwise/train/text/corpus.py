@@ -18,10 +18,11 @@ from rigwise.records.text import TextSummary
 from rigwise.speech import printable, say
 from rigwise.train.pictures.split import split_groups
 from rigwise.train.progress import Progress, Silent
+from rigwise.train.sample_ledger import SPLITS
 from rigwise.train.text.faults import must_be_mostly_good, must_have_splits, must_hold_documents
 from rigwise.train.text.layout import TextLayout, text_layout
 from rigwise.train.text.records import Part, RawDocument, read_documents
-from rigwise.train.text.text_set import SPLITS, Document, PartKey, TextSet
+from rigwise.train.text.text_set import Document, PartKey, TextSet
 from rigwise.units import percent
 
 

@@ -1,22 +1,18 @@
-"""texts.tsv of a run folder: which document was in which split, with its hash, so that a repeat notices a change.
-
-The first line names DATA; then split, sha256 of what the document says, its name. Names are percent-encoded bytes, so
-that any file name survives.
+"""texts.tsv of a run folder: which document was in which split, with its hash; columns: split, sha256 of what the
+document says, its name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from rigwise.errors import BadInput
 from rigwise.speech import printable, say
-from rigwise.train.pictures.picture_ledger import home_relative, plain, quoted
-from rigwise.train.text.text_set import SPLITS, Document, TextSet
+from rigwise.train.sample_ledger import SPLITS, as_recorded, ledger_text, plain, quoted, read_ledger
+from rigwise.train.text.text_set import TextSet
 
 FILE_NAME = "texts.tsv"
-_HEADER = "# split\tsha256\tdocument"
-_ROOT = "# root\t"
+COLUMNS = ("split", "sha256", "document")
 
 
 class RecordedText(msgspec.Struct, frozen=True):
@@ -37,11 +33,8 @@ class TextLedger(msgspec.Struct, frozen=True):
 
 def text_lines(root: Path, texts: TextSet) -> str:
     """The text of texts.tsv."""
-    lines = [_ROOT + quoted(home_relative(root)), _HEADER]
-    for split in SPLITS:
-        for document in getattr(texts, split):
-            lines.append("\t".join((split, document.sha256, quoted(document.name))))
-    return "\n".join(lines) + "\n"
+    rows = ((split, document.sha256, quoted(document.name)) for split in SPLITS for document in getattr(texts, split))
+    return ledger_text(root, COLUMNS, rows)
 
 
 def read_text_lines(path: Path) -> TextLedger:
@@ -50,21 +43,11 @@ def read_text_lines(path: Path) -> TextLedger:
     Raises:
         BadInput: the file is missing or damaged.
     """
-    try:
-        root, _, *rows = path.read_text("utf-8").splitlines()
-        return TextLedger(Path(plain(root.removeprefix(_ROOT))).expanduser(), dict(_row(row) for row in rows))
-    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: `~`, and there is no home folder
-        raise BadInput(
-            say("cannot repeat from {folder}", folder=path.parent),
-            say("{name} is missing or damaged: {error}", name=path.name, error=error),
-            say("give a run folder that `rigwise train` made, or start anew: rigwise train DATA"),
-        ) from error
+    return TextLedger(*read_ledger(path, _row))
 
 
-def _row(line: str) -> tuple[str, RecordedText]:
-    split, sha256, name = line.split("\t")
-    if split not in SPLITS:
-        raise ValueError(say("{split} is no split", split=repr(split)))
+def _row(cells: Sequence[str]) -> tuple[str, RecordedText]:
+    split, sha256, name = cells
     return plain(name), RecordedText(split, sha256)
 
 
@@ -87,12 +70,5 @@ def _changes(texts: TextSet, recorded: dict[str, RecordedText]) -> Iterator[str]
 
 def same_text_split(texts: TextSet, recorded: dict[str, RecordedText]) -> TextSet:
     """The documents in the splits and the order they had; a new one stays where the rule puts it."""
-    placed: dict[str, list[Document]] = {split: [] for split in SPLITS}
-    order = {name: place for place, name in enumerate(recorded)}
-    for split in SPLITS:
-        for document in getattr(texts, split):
-            before = recorded.get(document.name)
-            placed[before.split if before else split].append(document)
-    for split in SPLITS:
-        placed[split].sort(key=lambda document: order.get(document.name, len(order)))
-    return msgspec.structs.replace(texts, **{split: tuple(placed[split]) for split in SPLITS})
+    splits = {split: getattr(texts, split) for split in SPLITS}
+    return msgspec.structs.replace(texts, **as_recorded(splits, lambda document: document.name, recorded))

@@ -5,8 +5,7 @@ from pathlib import Path
 import msgspec
 
 from rigwise.records.text import TextSummary
-
-SPLITS = ("train", "val", "test")
+from rigwise.train.sample_ledger import SPLITS
 
 
 class PartKey(msgspec.Struct, frozen=True):

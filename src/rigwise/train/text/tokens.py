@@ -26,9 +26,10 @@ from rigwise.train.kept.place import cache_base
 from rigwise.train.machine import free_disk_bytes
 from rigwise.train.pictures.cache.space import DISK_LEFT_BYTES
 from rigwise.train.progress import Progress
+from rigwise.train.sample_ledger import SPLITS
 from rigwise.train.text import tokeniser as tokenising
 from rigwise.train.text.corpus import reread
-from rigwise.train.text.text_set import SPLITS, Document, TextSet
+from rigwise.train.text.text_set import Document, TextSet
 from rigwise.train.text.tokeniser import Tokeniser, Tokens, token_type
 from rigwise.units import memory
 

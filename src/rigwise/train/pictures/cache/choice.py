@@ -35,9 +35,10 @@ from rigwise.train.pictures.decode import Pixels
 from rigwise.train.pictures.loader import enough_pixels
 from rigwise.train.pictures.ordered import in_order
 from rigwise.train.pictures.picture_bytes import decoded
-from rigwise.train.pictures.picture_set import SPLITS, Picture, PictureSet
+from rigwise.train.pictures.picture_set import Picture, PictureSet
 from rigwise.train.progress import Progress
 from rigwise.train.recipe_sections import Recipe
+from rigwise.train.sample_ledger import SPLITS
 from rigwise.units import memory
 
 FEWEST_READS = 3
